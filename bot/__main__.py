@@ -1,0 +1,7 @@
+"""`python -m bot`."""
+
+from __future__ import annotations
+
+from bot.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""The agent: model ⇄ tools, until there is an answer in words."""

@@ -1,0 +1,126 @@
+"""Every error the bot raises on purpose, in one tree.
+
+    BotError
+    ├── StartError                 an operator's mistake: one sentence, a non-zero exit code
+    │   └── SettingsError          one line per missing or wrong setting
+    ├── StoreError
+    │   ├── StoreUnavailable       MongoDB cannot be asked, or did not answer in time
+    │   ├── AlreadyActive          another Session became active first
+    │   ├── SessionGone            closed, erased or expired while the turn ran
+    │   └── SessionTooLarge        the turn would push the document over its own cap
+    ├── ModelError
+    │   ├── ModelBusy              passes by waiting: overload, rate limit, torn stream
+    │   ├── PromptTooLong          does not fit the model's window
+    │   ├── ModelRefused           the model declined to answer
+    │   ├── ModelMisconfigured     wrong key, unknown model, invalid request: the operator must act
+    │   └── EmptyAnswer            the model ended its turn without a word
+    ├── ToolFailed                 becomes a tool result for the model, never an exception for the user
+    ├── SummaryRejected            the summariser's text failed validation; nothing was changed
+    └── DeliveryError
+        └── ChatUnreachable        blocked, kicked, deactivated: never try again
+
+The docstring is the default message. `text` is the key (in `texts/`) of the sentence the user sees; the exception's own
+message is for the log and carries neither secrets nor a person's words.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class BotError(Exception):
+    """Something went wrong that the bot knows how to name."""
+
+    text: ClassVar[str] = "error_unexpected"
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+
+
+class StartError(BotError):
+    """The bot cannot start."""
+
+
+class SettingsError(StartError):
+    """A setting is missing or wrong."""
+
+
+class StoreError(BotError):
+    """The store failed."""
+
+    text = "error_store"
+
+
+class StoreUnavailable(StoreError):
+    """MongoDB cannot be reached."""
+
+
+class AlreadyActive(StoreError):
+    """This Owner already has an active Session in this Place."""
+
+
+class SessionGone(StoreError):
+    """The Session was closed, erased or expired while the turn ran."""
+
+    text = "error_session_gone"
+
+
+class SessionTooLarge(StoreError):
+    """The Session would outgrow its own cap."""
+
+    text = "error_session_too_large"
+
+
+class ModelError(BotError):
+    """The model call failed."""
+
+    text = "error_model_busy"
+
+
+class ModelBusy(ModelError):
+    """The model is busy or the connection broke; waiting helps."""
+
+    def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds the provider asked us to wait, where it said so."""
+
+
+class PromptTooLong(ModelError):
+    """The prompt does not fit the model's window."""
+
+    text = "error_too_long"
+
+
+class ModelRefused(ModelError):
+    """The model declined to answer."""
+
+    text = "error_refused"
+
+
+class ModelMisconfigured(ModelError):
+    """The model's provider refuses our key, model or request."""
+
+    text = "error_misconfigured"
+
+
+class EmptyAnswer(ModelError):
+    """The model ended its turn without a word."""
+
+    text = "error_empty_answer"
+
+
+class ToolFailed(BotError):
+    """A tool could not do what it was asked."""
+
+
+class SummaryRejected(BotError):
+    """The summary failed validation."""
+
+
+class DeliveryError(BotError):
+    """A reply could not be delivered."""
+
+
+class ChatUnreachable(DeliveryError):
+    """The chat is gone or the bot is blocked there."""

@@ -1,0 +1,58 @@
+"""Who talks, and where: Owner, Place and Lane.
+
+An Owner is made in one module only, `telegram/identity.py`, from the authenticated sender of an update. It is a type of
+its own so that no loose id, and no mapping such as ``{"$ne": ""}``, can stand where a query expects one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+def _require_int(name: str, value: object) -> None:
+    """`bool` is an `int` in Python, and True would equal the id 1."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The authenticated Telegram user a Session belongs to."""
+
+    id: int
+
+    def __post_init__(self) -> None:
+        _require_int("Owner.id", self.id)
+        if self.id <= 0:
+            raise ValueError("Owner.id must be positive: chats are negative, users are not")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a talk goes on: a chat and, inside it, a topic."""
+
+    chat_id: int
+    thread_id: int | None = None
+
+    def __post_init__(self) -> None:
+        _require_int("Place.chat_id", self.chat_id)
+        if self.thread_id is not None:
+            _require_int("Place.thread_id", self.thread_id)
+
+    @property
+    def is_private(self) -> bool:
+        """Telegram gives a private chat its user's id, which is positive; groups and channels are negative."""
+        return self.chat_id > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The queue of one Owner in one Place: one order inside, any number side by side."""
+
+    owner: Owner
+    place: Place
+
+    @property
+    def id(self) -> str:
+        """The lane's key, readable for an admin: ``owner:chat:thread``."""
+        return f"{self.owner.id}:{self.place.chat_id}:{self.place.thread_id or ''}"

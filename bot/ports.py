@@ -1,0 +1,281 @@
+"""The Protocols between the core and the world, and the values that cross them.
+
+One rule runs through all of them: what belongs to a person takes the Owner as its first argument and filters by it.
+Ids that came in as input (callback data, tool arguments, deep links) are never authority. An implementation raises
+only members of the tree in `errors`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from bot.owner import Lane, Owner, Place
+from bot.session import Block, ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
+
+Json = Mapping[str, Any]
+NewId = Callable[[], str]
+"""A factory of Session ids: 32 random hex digits; never derived, never taken from input."""
+
+
+class Clock(Protocol):
+    """The only source of time."""
+
+    def now(self) -> datetime:
+        """The present moment, timezone-aware, UTC."""
+
+
+# ------------------------------------------------------------------------------------------------ sessions
+
+
+class SessionStore(Protocol):
+    """Where Sessions live. A plain turn costs one `load` and one `commit`, each a single database command."""
+
+    async def load(
+        self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
+    ) -> Session | None:
+        """The active Session if a message sent `at` still belongs to it, touched so that it cannot expire mid-turn."""
+
+    async def create(self, owner: Owner, session: Session) -> None:
+        """Insert a new active Session. Raises AlreadyActive when another one got there first."""
+
+    async def expire(
+        self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
+    ) -> Session | None:
+        """Close the active Session if a message sent `at` comes too late for it; the closed one, or None."""
+
+    async def close(self, owner: Owner, place: Place) -> Session | None:
+        """Close the active Session whatever its age; a turn still running in it can no longer commit."""
+
+    async def erase(self, owner: Owner, place: Place) -> str | None:
+        """Delete the active Session whatever its age; its id, so that its archive can follow."""
+
+    async def commit(self, owner: Owner, session: Session, turn: ClosedTurn) -> None:
+        """Write the whole turn, compare-and-set on `session.revision`, and let `session` absorb it.
+
+        Never an upsert. Raises SessionGone when the Session was closed, erased or moved on meanwhile (the session is
+        then unchanged), SessionTooLarge when the turn would push the document over the cap.
+        """
+
+    async def replace_summary(self, owner: Owner, session: Session, summary: Summary, state: CompactionState) -> bool:
+        """Put `summary` in place of the messages it covers, in one update, if the Session still has `session.epoch`.
+
+        Does not move the revision, so it never costs a running turn its commit. False: the Session is gone, or
+        another compactor won.
+        """
+
+    async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
+        """Record a failed try of compaction; nothing else changes."""
+
+    async def exists(self, owner: Owner, session_id: str) -> bool:
+        """Whether this Owner has a Session of that id, of any status. A foreign id equals an unknown one."""
+
+
+class Archive(Protocol):
+    """Messages that compaction took out of a Session. Written before the Session forgets them."""
+
+    async def add(self, owner: Owner, session_id: str, messages: Sequence[Message]) -> None:
+        """Store the messages; those already stored (same Session and seq) are left as they are."""
+
+    async def of(self, owner: Owner, session_id: str) -> Sequence[Message]:
+        """All archived messages of one Session, in order."""
+
+    async def erase(self, owner: Owner, session_id: str) -> None:
+        """Delete what was archived of one Session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What an Owner asked to be remembered across Sessions. `id` names it to its Owner only."""
+
+    id: str
+    text: str
+    at: datetime
+
+
+class Notes(Protocol):
+    """Notes outlive Sessions. A private chat has its own, a group sees only those made in that group."""
+
+    async def add(self, owner: Owner, place: Place, note: Note) -> None:
+        """Store the note; a second one with the same id (a repeated operation) changes nothing."""
+
+    async def of(self, owner: Owner, place: Place) -> Sequence[Note]:
+        """The notes visible here, oldest first."""
+
+    async def remove(self, owner: Owner, place: Place, note_id: str) -> bool:
+        """Delete one note; False when there is none of that id here, whoever else may own one."""
+
+
+# --------------------------------------------------------------------------------------------------- inbox
+
+Kind = Literal["content", "command", "press"]
+State = Literal["queued", "done", "failed", "cancelled", "dead", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One update as it waits in the inbox. `update` is what Telegram sent, unchanged; `id` its update id."""
+
+    id: int
+    lane: Lane
+    kind: Kind
+    update: Json
+    received_at: datetime
+    cancels: bool = False
+    """Ends the running turn of its lane: `/new`, `/reset`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A leased lane. `fence` grows with every claim, so that a worker that lost its lease can be told apart."""
+
+    lane: Lane
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What is handled in one go: one command, one press, or the leading run of waiting messages (one turn).
+
+    `overtaken`: messages sent before a `/new` that cancelled them; they get a sentence, not an answer.
+    """
+
+    claim: Claim
+    entries: tuple[Entry, ...]
+    overtaken: bool = False
+
+    @property
+    def lane(self) -> Lane:
+        """The lane the entries waited in."""
+        return self.claim.lane
+
+
+class Inbox(Protocol):
+    """Updates that were accepted and wait for an answer."""
+
+    async def put(self, entry: Entry) -> bool:
+        """Accept an update; False when its id is known already. Once this returns, Telegram may forget the update."""
+
+    async def claim(self) -> Claim | None:
+        """Lease a lane that has work and that nobody holds, the longest-waiting first; None: nothing to do."""
+
+    async def next(self, claim: Claim) -> Batch | None:
+        """What the lane's holder should handle next; None: nothing waits."""
+
+    async def finish(self, batch: Batch, state: State) -> None:
+        """Record the fate of all entries of a batch."""
+
+    async def release(self, claim: Claim) -> None:
+        """Give the lane back; what still waits in it becomes claimable."""
+
+    async def cancelled(self, lanes: Sequence[Lane]) -> Sequence[Lane]:
+        """Which of these lanes have been told to end their running turn."""
+
+    async def wait(self) -> None:
+        """Return when there may be something to claim. A hint: it may return early or for nothing."""
+
+
+class Frontend(Protocol):
+    """The people's side, as the worker sees it: it knows how to read an entry and how to speak in its Place."""
+
+    async def answer(self, batch: Batch, stop: asyncio.Event) -> State:
+        """Run one turn for the messages of the batch; setting `stop` ends it early, keeping what was shown."""
+
+    async def obey(self, batch: Batch) -> State:
+        """Carry out one command or press."""
+
+    async def decline(self, batch: Batch) -> State:
+        """Say that these messages will not be answered, since a later command overtook them."""
+
+
+# --------------------------------------------------------------------------------------------------- turns
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message of a question: content blocks, and when its sender sent it (Telegram's own date)."""
+
+    update_id: int
+    content: tuple[Block, ...]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one turn has to answer: at least one part, in the order sent."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def turn(self) -> int:
+        """The turn's name: the update id of its first message."""
+        return self.parts[0].update_id
+
+    @property
+    def at(self) -> datetime:
+        """When the first of its messages was sent."""
+        return self.parts[0].at
+
+
+class Reply(Protocol):
+    """The way back to the Place a question came from, in its person's language."""
+
+    def grow(self, delta: str) -> None:
+        """More text of the answer has arrived. Never blocks, never fails."""
+
+    def restart(self) -> None:
+        """What `grow` has shown so far is void: the model call is being repeated."""
+
+    async def notice(self, key: str, **values: str) -> None:
+        """Say one of our own sentences, named by its key in `texts`."""
+
+    async def deliver(self, markdown: str) -> None:
+        """Send the whole answer, in as many parts as it needs. Raises ChatUnreachable when nobody can receive it."""
+
+
+# --------------------------------------------------------------------------------------------------- model
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call of the language model, in the shapes of the Messages API."""
+
+    model: str
+    system: str
+    messages: Sequence[Json]
+    tools: Sequence[Json] = ()
+    max_tokens: int = 4096
+    tool_choice: Literal["auto", "none"] = "auto"
+    end_user: str = ""
+    """An opaque name for the Owner; never the Telegram id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A finished call. `stop_reason` is never None: a stream that merely ended is a ModelBusy, not a success."""
+
+    content: tuple[Block, ...]
+    stop_reason: str
+    usage: Usage
+
+    @property
+    def text(self) -> str:
+        """The words of the completion, its text blocks joined."""
+        return "".join(block["text"] for block in self.content if block["type"] == "text")
+
+
+class Model(Protocol):
+    """The port of the language model."""
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        """Call the model once; `on_text` gets each piece of text as it arrives. Raises a ModelError."""
+
+
+class CountTokens(Protocol):
+    """Estimates tokens. Never fails and never asks the network."""
+
+    async def __call__(self, text: str) -> int:
+        """The estimated number of tokens of `text`."""

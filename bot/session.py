@@ -1,0 +1,209 @@
+"""The Session: what the service remembers of one talk, because the model remembers nothing.
+
+Invariants: `messages` holds whole turns only, in the order of `seq`, never a system message; archive ∪ messages are
+`0 … next_seq − 1` without holes; `revision` moves by one at each committed turn and at close, and by nothing else.
+Pure: no I/O, no clock, no vendor. A content block is a plain mapping in the shape of the Messages API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+Block = Mapping[str, Any]
+Role = Literal["user", "assistant"]
+Status = Literal["active", "closed"]
+
+TURNS_REMEMBERED = 64
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of a dialogue. `turn` is the update id of the turn's first message; `tokens` is an estimate."""
+
+    seq: int
+    turn: int
+    role: Role
+    content: tuple[Block, ...]
+    at: datetime
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Archived messages (both ends included) that no summary covers yet."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What replaces the messages up to and including seq `up_to`; `epoch` counts the summaries of this Session."""
+
+    text: str
+    up_to: int
+    epoch: int
+    tokens: int
+    model: str
+    at: datetime
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a Task."""
+
+    text: str
+    status: Literal["open", "doing", "done", "dropped"] = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A named value a Task has to keep at hand."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The working state of a multi-step job; it survives turns, restarts and compaction."""
+
+    goal: str
+    steps: tuple[Step, ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider billed them, summed over calls, and the number of turns."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    turns: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.turns + other.turns,
+        )
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The whole prompt: what was read fresh, from the cache and into it."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSize:
+    """The size of the last prompt and answer as the model reported it, and the summary epoch it was measured at."""
+
+    tokens: int = 0
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionState:
+    """What compaction remembers of its own tries, so that a failing summariser is not asked at every turn."""
+
+    fails: int = 0
+    next_at: datetime | None = None
+    recent: tuple[datetime, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedTurn:
+    """A finished turn, ready to be committed whole: from what the user sent to the answer."""
+
+    messages: tuple[Message, ...]
+    update_ids: tuple[int, ...]
+    usage: Usage
+    prompt: PromptSize
+    task: Task | None
+    title: str
+    at: datetime
+
+
+@dataclass(slots=True)
+class Session:
+    """One talk of one Owner in one Place. Owned by the turn that loaded it; nobody else holds the object."""
+
+    id: str
+    owner_id: int
+    chat_id: int
+    thread_id: int | None
+    created_at: datetime
+    last_active: datetime
+    status: Status = "active"
+    title: str = ""
+    revision: int = 0
+    next_seq: int = 0
+    messages: list[Message] = field(default_factory=list)
+    summary: Summary | None = None
+    task: Task | None = None
+    turns: tuple[int, ...] = ()
+    usage: Usage = Usage()
+    prompt: PromptSize = PromptSize()
+    compaction: CompactionState = CompactionState()
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was ever said here, so it may go without a word."""
+        return self.next_seq == 0
+
+    @property
+    def epoch(self) -> int:
+        """How many summaries this Session has had."""
+        return self.summary.epoch if self.summary else 0
+
+    def knows(self, update_id: int) -> bool:
+        """Whether this update was already given to the model and committed."""
+        return update_id in self.turns
+
+    def is_over(self, at: datetime, now: datetime, lifetime: Lifetime) -> bool:
+        """Whether a message sent `at` comes too late for this Session, by idleness or by the Session's age."""
+        return at - self.last_active > lifetime.idle or now - self.created_at > lifetime.max_age
+
+    def absorb(self, turn: ClosedTurn) -> None:
+        """Become what the store holds once it has committed `turn`."""
+        self.messages.extend(turn.messages)
+        self.turns = (*self.turns, *turn.update_ids)[-TURNS_REMEMBERED:]
+        self.next_seq += len(turn.messages)
+        self.revision += 1
+        self.usage += turn.usage
+        self.prompt = turn.prompt
+        self.task = turn.task
+        self.title = self.title or turn.title
+        self.last_active = max(self.last_active, turn.at)
+
+    def without(self, up_to: int, summary: Summary) -> Session:
+        """A copy in which `summary` stands for every message up to and including seq `up_to`."""
+        kept = [message for message in self.messages if message.seq > up_to]
+        return replace(self, messages=kept, summary=summary)
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """How long a Session may be idle, and how old it may become. Elapsed time, never the calendar."""
+
+    idle: timedelta
+    max_age: timedelta
+
+
+def number(
+    session: Session, turn: int, entries: Sequence[tuple[Role, Sequence[Block], int]], at: datetime
+) -> tuple[Message, ...]:
+    """Give `entries` (role, content, tokens) the next places in the Session's order."""
+    return tuple(
+        Message(session.next_seq + offset, turn, role, tuple(content), at, tokens)
+        for offset, (role, content, tokens) in enumerate(entries)
+    )
