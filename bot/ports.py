@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from bot.owner import Lane, Owner, Place
-from bot.session import Block, ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
+from bot.session import Block, ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage, words
 
 Json = Mapping[str, Any]
 NewId = Callable[[], str]
@@ -219,9 +219,18 @@ class Question:
         """When the first of its messages was sent."""
         return self.parts[0].at
 
+    def unknown_to(self, session: Session) -> Question | None:
+        """The question without the parts this Session has answered already; None when nothing is left of it."""
+        parts = tuple(part for part in self.parts if not session.knows(part.update_id))
+        return Question(parts) if parts else None
+
 
 class Reply(Protocol):
     """The way back to the Place a question came from, in its person's language."""
+
+    @property
+    def shown(self) -> str:
+        """The text grown so far, since the last `restart`."""
 
     def grow(self, delta: str) -> None:
         """More text of the answer has arrived. Never blocks, never fails."""
@@ -264,7 +273,7 @@ class Completion:
     @property
     def text(self) -> str:
         """The words of the completion, its text blocks joined."""
-        return "".join(block["text"] for block in self.content if block["type"] == "text")
+        return words(self.content)
 
 
 class Model(Protocol):

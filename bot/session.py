@@ -7,16 +7,21 @@ Pure: no I/O, no clock, no vendor. A content block is a plain mapping in the sha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
+
+from bot.owner import Owner, Place
 
 Block = Mapping[str, Any]
 Role = Literal["user", "assistant"]
 Status = Literal["active", "closed"]
 
 TURNS_REMEMBERED = 64
+TITLE_CHARS = 60
 SCHEMA_VERSION = 1
 
 
@@ -155,6 +160,11 @@ class Session:
     prompt: PromptSize = PromptSize()
     compaction: CompactionState = CompactionState()
 
+    @classmethod
+    def begin(cls, session_id: str, owner: Owner, place: Place, now: datetime) -> Session:
+        """A new, empty, active Session."""
+        return cls(session_id, owner.id, place.chat_id, place.thread_id, created_at=now, last_active=now)
+
     @property
     def is_empty(self) -> bool:
         """Nothing was ever said here, so it may go without a word."""
@@ -168,6 +178,11 @@ class Session:
     def knows(self, update_id: int) -> bool:
         """Whether this update was already given to the model and committed."""
         return update_id in self.turns
+
+    def answer_to(self, turn: int) -> str:
+        """The words that closed the turn of this name; empty when it is not (or no longer) among the messages."""
+        closing = [message for message in self.messages if message.turn == turn and message.role == "assistant"][-1:]
+        return "".join(words(message.content) for message in closing)
 
     def is_over(self, at: datetime, now: datetime, lifetime: Lifetime) -> bool:
         """Whether a message sent `at` comes too late for this Session, by idleness or by the Session's age."""
@@ -197,6 +212,41 @@ class Lifetime:
 
     idle: timedelta
     max_age: timedelta
+
+
+def words(content: Sequence[Block]) -> str:
+    """What a person reads of a message: its text blocks, joined."""
+    return "".join(block["text"] for block in content if block["type"] == "text")
+
+
+def legible(content: Sequence[Block]) -> str:
+    """A message as a reader (or a summariser) sees it: words as they are, everything else in brackets."""
+    return "\n".join(_LEGIBLE.get(block["type"], _placeholder)(block) for block in content)
+
+
+def _placeholder(block: Block) -> str:
+    return f"[{block['type']}]"
+
+
+def _tool_use(block: Block) -> str:
+    return f"[tool {block['name']} {json.dumps(block['input'], ensure_ascii=False, sort_keys=True)}]"
+
+
+def _tool_result(block: Block) -> str:
+    result = block.get("content", "")
+    return f"[result {result if isinstance(result, str) else legible(result)}]"
+
+
+_LEGIBLE: Mapping[str, Callable[[Block], str]] = {
+    "text": lambda block: str(block["text"]),
+    "tool_use": _tool_use,
+    "tool_result": _tool_result,
+}
+
+
+def title(text: str) -> str:
+    """A Session's name: the first words of its first message, at most 60 characters."""
+    return textwrap.shorten(text, TITLE_CHARS, placeholder="…")
 
 
 def number(

@@ -1,0 +1,131 @@
+"""A turn, from what a person sent to the answer: load, run, commit, reply. This is the spine; start reading here.
+
+    load     the active Session, by its authenticated Owner and Place; too late for it? then a new one, with a notice
+    run      the agent: model ⇄ tools; nothing is written while it runs
+    commit   the whole turn in one update, compare-and-set on the Session's revision
+    reply    only now is the answer sent: what a person has read is what the next turn will remember
+    compact  if it is due, after the reply, holding nothing
+
+Nothing is kept between two turns: everything a turn needs is in the Session, so any process may run the next one. A
+turn is committed whole or not at all, so a Session never holds half a dialogue or a tool call without its result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from dataclasses import dataclass
+
+from bot.agent.loop import Agent, Answer
+from bot.agent.prompt import user_content
+from bot.compaction import Compactor
+from bot.errors import AlreadyActive, StoreUnavailable
+from bot.owner import Owner, Place
+from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
+from bot.session import Block, ClosedTurn, Lifetime, PromptSize, Role, Session, Usage, legible, number, title, words
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED = "[interrupted]"
+OPENING_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Answers questions; the same object serves every Owner and remembers none of them."""
+
+    sessions: SessionStore
+    agent: Agent
+    compactor: Compactor
+    count: CountTokens
+    clock: Clock
+    new_id: NewId
+    lifetime: Lifetime
+
+    async def answer(self, owner: Owner, place: Place, question: Question, reply: Reply, stop: asyncio.Event) -> None:
+        """Run one turn. Setting `stop` ends it early, keeping what was shown. Raises a BotError with nothing stored."""
+        session = await self._load(owner, place, question, reply)
+        await self._deliver_again(session, question, reply)
+        fresh = question.unknown_to(session)
+        if fresh is None:
+            return
+
+        answer = await _unless(stop, self.agent.run(owner, place, session, fresh, reply))
+        ended = answer or _interrupted(session, reply.shown)
+        closed = await self._close(session, fresh, ended)
+        await self.sessions.commit(owner, session, closed)
+        log.info("committed", extra={"session": session.id, "revision": session.revision})
+
+        await _send(reply, ended)
+        self.compactor.consider(owner, session)
+
+    async def _load(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
+        now = self.clock.now()
+        for _ in range(OPENING_TRIES):
+            found = await self.sessions.load(owner, place, at=question.at, now=now, lifetime=self.lifetime)
+            if found is not None:
+                return found
+            expired = await self.sessions.expire(owner, place, at=question.at, now=now, lifetime=self.lifetime)
+            session = Session.begin(self.new_id(), owner, place, now)
+            try:
+                await self.sessions.create(owner, session)
+            except AlreadyActive:
+                continue  # another replica began one at the same moment: load that
+            if expired is not None and not expired.is_empty:
+                await reply.notice("session_expired")
+            return session
+        raise StoreUnavailable("the active Session could neither be loaded nor begun")
+
+    async def _deliver_again(self, session: Session, question: Question, reply: Reply) -> None:
+        """A part that is known was committed by a run that died before its answer had surely arrived."""
+        for part in question.parts:
+            if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
+                await reply.deliver(answered)
+
+    async def _close(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
+        entries: list[tuple[Role, tuple[Block, ...]]] = [("user", user_content(question)), *answer.exchange]
+        counted = [(role, content, await self.count(legible(content))) for role, content in entries]
+        return ClosedTurn(
+            messages=number(session, question.turn, counted, question.at),
+            update_ids=tuple(part.update_id for part in question.parts),
+            usage=answer.usage + Usage(turns=1),
+            prompt=PromptSize(answer.prompt_tokens, session.epoch),
+            task=answer.task,
+            title=title(words(user_content(question))),
+            at=self.clock.now(),
+        )
+
+
+def _interrupted(session: Session, shown: str) -> Answer:
+    """What stays of a turn that was stopped: the words shown so far, marked; open tool calls are dropped."""
+    text = f"{shown}\n\n{INTERRUPTED}".strip()
+    exchange: tuple[tuple[Role, tuple[Block, ...]], ...] = (("assistant", ({"type": "text", "text": text},)),)
+    return Answer(
+        exchange=exchange,
+        text=shown,
+        usage=Usage(),
+        prompt_tokens=session.prompt.tokens,
+        task=session.task,
+        ending="interrupted",
+    )
+
+
+async def _send(reply: Reply, answer: Answer) -> None:
+    if answer.text:
+        await reply.deliver(answer.text)
+    if answer.ending:
+        await reply.notice(answer.ending)
+
+
+async def _unless(stop: asyncio.Event, work: Awaitable[Answer]) -> Answer | None:
+    """The result of `work`, or None when `stop` was set first; the work is then cancelled and has ended."""
+    running = asyncio.ensure_future(work)
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        return running.result() if running.done() else None
+    finally:
+        running.cancel()
+        stopping.cancel()
+        await asyncio.gather(running, stopping, return_exceptions=True)
