@@ -1,0 +1,67 @@
+"""Where compaction cuts, for any dialogue: between turns, never the last one, and far enough below the trigger."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.compaction import TAIL_SHARE, Triggers, covered
+from tests.builders import message
+
+turn_lengths = st.lists(st.integers(min_value=1, max_value=9), min_size=0, max_size=40)
+triggers = st.builds(
+    Triggers,
+    messages=st.integers(20, 80),
+    tokens=st.integers(200, 20_000),
+    keep_messages=st.integers(2, 19),
+)
+
+
+@st.composite
+def dialogues(draw):
+    """Turns of one to nine messages (a question, tool calls with their results, an answer), of any size in tokens."""
+    lengths = draw(turn_lengths)
+    starts = [0, *accumulate(lengths)]
+    return [
+        message(starts[turn] + offset, turn, "user" if offset % 2 == 0 else "assistant", tokens=draw(st.integers(0, 900)))
+        for turn, length in enumerate(lengths)
+        for offset in range(length)
+    ]
+
+
+@given(dialogues(), triggers)
+def test_what_is_covered_and_what_is_kept_make_the_dialogue_again(messages, limits):
+    old = covered(messages, limits)
+    assert list(old) == messages[: len(old)]
+
+
+@given(dialogues(), triggers)
+def test_no_turn_is_split(messages, limits):
+    old = covered(messages, limits)
+    kept = messages[len(old) :]
+    assert not {entry.turn for entry in old} & {entry.turn for entry in kept}
+
+
+@given(dialogues(), triggers)
+def test_the_last_turn_is_always_kept(messages, limits):
+    old = covered(messages, limits)
+    assert not messages or messages[-1].turn not in {entry.turn for entry in old}
+
+
+@given(dialogues(), triggers)
+def test_the_tail_fits_unless_it_is_a_single_turn(messages, limits):
+    kept = messages[len(covered(messages, limits)) :]
+    small = len(kept) <= limits.keep_messages and sum(entry.tokens for entry in kept) <= TAIL_SHARE * limits.tokens
+    assert small or len({entry.turn for entry in kept}) == 1
+
+
+@given(dialogues(), triggers)
+def test_no_more_is_covered_than_needed(messages, limits):
+    """The turn before the tail would not have fitted into it."""
+    old = covered(messages, limits)
+    if old:
+        larger = [entry for entry in messages if entry.turn >= old[-1].turn]
+        too_many = len(larger) > limits.keep_messages
+        assert too_many or sum(entry.tokens for entry in larger) > TAIL_SHARE * limits.tokens
