@@ -113,7 +113,7 @@ class Compactor:
     def _ended(self, session_id: str, task: asyncio.Task[None]) -> None:
         del self._running[session_id]
         if not task.cancelled() and (failure := task.exception()) is not None:
-            log.error("compaction broke", exc_info=failure, extra={"session": session_id})
+            log.error("the compaction of Session %s broke", session_id, exc_info=failure)
 
     async def aclose(self) -> None:
         """Give up what still runs: an unfinished compaction has changed nothing."""
@@ -127,7 +127,7 @@ class Compactor:
             await self.compact(owner, session)
         except BotError as failure:
             state = _postponed(session.compaction, self._clock.now())
-            log.warning("not compacted: %s", failure, extra={"session": session.id, "fails": state.fails})
+            log.warning("Session %s is not compacted (failure %d): %s", session.id, state.fails, failure)
             await self._sessions.postpone(owner, session, state)
 
     async def compact(self, owner: Owner, session: Session) -> bool:
@@ -139,7 +139,8 @@ class Compactor:
         await self._archive.add(owner, session.id, old)
         state = CompactionState(recent=(*session.compaction.recent, summary.at)[-RECENT_KEPT:])
         if await self._sessions.replace_summary(owner, session, summary, state):
-            log.info("compacted", extra={"session": session.id, "covered": len(old), "epoch": summary.epoch})
+            kept = len(session.messages) - len(old)
+            log.info("compacted Session %s from %d messages to %d", session.id, len(session.messages), kept)
             return True
         await self._withdraw(owner, session.id)
         return False

@@ -55,7 +55,7 @@ class Turns:
         ended = answer or _interrupted(session, reply.shown)
         closed = await self._close(session, fresh, ended)
         await self.sessions.commit(owner, session, closed)
-        log.info("committed", extra={"session": session.id, "revision": session.revision})
+        log.info("committed revision %d of Session %s", session.revision, session.id)
 
         await _send(reply, ended)
         self.compactor.consider(owner, session)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from bot.ops.logs import bound
 from bot.owner import Lane
 from bot.ports import Batch, Claim, Frontend, Inbox, State
 
@@ -71,11 +72,12 @@ class Worker:
         await self._inbox.release(claim)
 
     async def _handle(self, batch: Batch) -> State:
-        try:
-            return await self._dispatch(batch)
-        except Exception:  # one broken entry must not end the lane, let alone the worker
-            log.exception("an entry broke", extra={"lane": batch.lane.id, "turn": batch.entries[0].id})
-            return "failed"
+        with bound(turn=batch.entries[0].id, lane=batch.lane.id):
+            try:
+                return await self._dispatch(batch)
+            except Exception:  # one broken entry must not end the lane, let alone the worker
+                log.exception("the batch broke")
+                return "failed"
 
     async def _dispatch(self, batch: Batch) -> State:
         if batch.overtaken:
