@@ -1,0 +1,75 @@
+"""What MongoDB must not be handed raw: content blocks and other people's strings.
+
+A tool's `input` is stored as JSON text, so that a key the model chose (``$where``, ``a.b``, an empty one) is never a
+field name. Any other block that BSON or a later query could trip over (odd keys, integers beyond 64 bits, deep
+nesting) is stored whole as JSON text beside its type. Both come back as they were. A lone surrogate becomes U+FFFD
+and a NUL vanishes: the driver would refuse the one, and C strings end at the other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bot.session import Block
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_UNPAIRED = re.compile(r"[\ud800-\udfff]")
+_WIDEST_INT = 2**63 - 1
+_DEEPEST = 16
+
+
+def cleaned(text: str) -> str:
+    """`text` without what UTF-8 or C strings cannot carry."""
+    return _UNPAIRED.sub("\ufffd", text).replace("\0", "")
+
+
+def pack(block: Block) -> dict[str, Any]:
+    """The block as it is stored."""
+    tidy: dict[str, Any] = _tidied(block)
+    stored = tidy | {"input": json.dumps(tidy["input"], ensure_ascii=False)} if "input" in tidy else tidy
+    if "json" not in tidy and _is_plain(stored, _DEEPEST):
+        return stored
+    return {"type": tidy["type"], "json": json.dumps(tidy, ensure_ascii=False)}
+
+
+def unpack(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The block as the Messages API knows it."""
+    if "json" in stored:
+        return dict(json.loads(stored["json"]))
+    if isinstance(stored.get("input"), str):
+        return {**stored, "input": json.loads(stored["input"])}
+    return dict(stored)
+
+
+def weight(value: Any) -> int:
+    """About as many bytes as BSON needs for `value`: cheap, and within a tenth for what a dialogue holds."""
+    if isinstance(value, str):
+        return 5 + len(value.encode("utf-8", "replace"))
+    if isinstance(value, Mapping):
+        return 5 + sum(2 + len(key) + weight(inner) for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return 5 + sum(4 + weight(inner) for inner in value)
+    return 8
+
+
+def _tidied(value: Any) -> Any:
+    if isinstance(value, str):
+        return cleaned(value)
+    if isinstance(value, Mapping):
+        return {cleaned(key): _tidied(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_tidied(inner) for inner in value]
+    return value
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    if depth == 0:
+        return False
+    if isinstance(value, dict):
+        return all(_PLAIN_KEY.fullmatch(key) and _is_plain(inner, depth - 1) for key, inner in value.items())
+    if isinstance(value, list):
+        return all(_is_plain(inner, depth - 1) for inner in value)
+    return not isinstance(value, int) or abs(value) <= _WIDEST_INT

@@ -1,0 +1,150 @@
+"""The store in memory: SessionStore, Archive and Notes for the demo and for tests; gone with the process.
+
+It keeps the very documents MongoDB would keep and hands out fresh entities, so nothing is shared with a caller and
+what a save changes (milliseconds, unpaired surrogates) is changed here, too. Each method runs without an await, hence
+is atomic; how replicas race is therefore proven on a real mongod only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from bot.errors import AlreadyActive, SessionGone
+from bot.owner import Owner, Place
+from bot.ports import Note
+from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary
+from bot.store import documents
+from bot.store.documents import Document
+from bot.store.filters import active, noted, owned
+
+
+class MemorySessions:
+    """A SessionStore in a dict."""
+
+    def __init__(self) -> None:
+        self._documents: dict[str, Document] = {}
+
+    async def load(
+        self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
+    ) -> Session | None:
+        found = self._first(active(owner, place))
+        if found is None or found.is_over(documents.moment(at), documents.moment(now), lifetime):
+            return None
+        found.last_active = max(found.last_active, now)
+        return self._put(found)
+
+    async def create(self, owner: Owner, session: Session) -> None:
+        document = documents.from_session(session) | owned(owner)
+        if session.id in self._documents:
+            return
+        if self._first(active(owner, Place(session.chat_id, session.thread_id))):
+            raise AlreadyActive
+        self._documents[session.id] = document
+
+    async def expire(
+        self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
+    ) -> Session | None:
+        found = self._first(active(owner, place))
+        if found is None or not found.is_over(documents.moment(at), documents.moment(now), lifetime):
+            return None
+        return await self.close(owner, place)
+
+    async def close(self, owner: Owner, place: Place) -> Session | None:
+        found = self._first(active(owner, place))
+        if found is None:
+            return None
+        found.status = "closed"
+        found.revision += 1
+        return self._put(found)
+
+    async def erase(self, owner: Owner, place: Place) -> str | None:
+        found = self._first(active(owner, place))
+        if found is None:
+            return None
+        del self._documents[found.id]
+        return found.id
+
+    async def commit(self, owner: Owner, session: Session, turn: ClosedTurn) -> None:
+        turn = documents.as_stored(turn)
+        documents.require_room(session, turn)
+        found = self._first(owned(owner, _id=session.id, status="active", revision=session.revision))
+        if found is None:
+            raise SessionGone
+        found.absorb(turn)
+        self._put(found)
+        session.absorb(turn)
+
+    async def replace_summary(self, owner: Owner, session: Session, summary: Summary, state: CompactionState) -> bool:
+        found = self._first(owned(owner, _id=session.id))
+        if found is None or found.epoch != session.epoch:
+            return False
+        found.compaction = state
+        self._put(found.without(summary.up_to, summary))
+        return True
+
+    async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
+        found = self._first(owned(owner, _id=session.id))
+        if found is not None and found.epoch == session.epoch:
+            found.compaction = state
+            self._put(found)
+
+    async def exists(self, owner: Owner, session_id: str) -> bool:
+        return self._first(owned(owner, _id=session_id)) is not None
+
+    def _first(self, where: Mapping[str, Any]) -> Session | None:
+        found = next(_matching(self._documents.values(), where), None)
+        return documents.to_session(found) if found else None
+
+    def _put(self, session: Session) -> Session:
+        self._documents[session.id] = documents.from_session(session)
+        return documents.to_session(self._documents[session.id])
+
+
+class MemoryArchive:
+    """An Archive in a dict. Rows never expire here: their TTL is MongoDB's garbage collection."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[int, str, int], Document] = {}
+
+    async def add(self, owner: Owner, session_id: str, messages: Sequence[Message]) -> None:
+        belongs = owned(owner, sessionId=session_id)
+        for message in messages:
+            row = belongs | documents.from_message(message)
+            self._rows.setdefault((owner.id, session_id, message.seq), row)
+
+    async def of(self, owner: Owner, session_id: str) -> Sequence[Message]:
+        rows = _matching(self._rows.values(), owned(owner, sessionId=session_id))
+        return [documents.to_message(row) for row in sorted(rows, key=lambda row: int(row["seq"]))]
+
+    async def erase(self, owner: Owner, session_id: str) -> None:
+        for row in list(_matching(self._rows.values(), owned(owner, sessionId=session_id))):
+            del self._rows[owner.id, session_id, row["seq"]]
+
+
+class MemoryNotes:
+    """Notes in a list."""
+
+    def __init__(self) -> None:
+        self._rows: list[Document] = []
+
+    async def add(self, owner: Owner, place: Place, note: Note) -> None:
+        row = documents.from_note(note) | noted(owner, place)
+        if not any(_matching(self._rows, noted(owner, place, operationId=note.id))):
+            self._rows.append(row)
+
+    async def of(self, owner: Owner, place: Place) -> Sequence[Note]:
+        rows = _matching(self._rows, noted(owner, place))
+        return sorted(map(documents.to_note, rows), key=lambda note: note.at)
+
+    async def remove(self, owner: Owner, place: Place, note_id: str) -> bool:
+        row = next(_matching(self._rows, noted(owner, place, operationId=note_id)), None)
+        if row is None:
+            return False
+        self._rows.remove(row)
+        return True
+
+
+def _matching(rows: Iterable[Document], where: Mapping[str, Any]) -> Iterator[Document]:
+    return (row for row in rows if all(row[name] == value for name, value in where.items()))

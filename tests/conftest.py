@@ -1,0 +1,45 @@
+"""Fixtures every depth of tests may use: a real mongod for the whole run, and a fresh database for each test."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from pymongo import MongoClient
+
+from bot.demo.mongod import running
+from bot.errors import StartError
+
+
+@pytest.fixture(scope="session")
+def mongod() -> Iterator[str]:
+    """The address of a server. Its TTL monitor sleeps, so that a test's own dates may lie anywhere."""
+    server = running(os.environ, parameters={"ttlMonitorEnabled": "false"})
+    try:
+        uri = server.__enter__()
+    except StartError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+    try:
+        yield uri
+    finally:
+        server.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def mongo_client(mongod: str) -> Iterator[MongoClient[dict[str, object]]]:
+    """A plain synchronous client, for what a test checks behind the store's back."""
+    client: MongoClient[dict[str, object]]
+    with MongoClient(mongod, tz_aware=True) as client:
+        yield client
+
+
+@pytest.fixture
+def database(mongo_client: MongoClient[dict[str, object]]) -> Iterator[str]:
+    """The name of a database that is this test's alone."""
+    name = f"test_{uuid.uuid4().hex}"
+    yield name
+    mongo_client.drop_database(name)
