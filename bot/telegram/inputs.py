@@ -1,0 +1,201 @@
+"""What was sent: an update becomes a part of a Question, a command, a press, or nothing.
+
+Only a plain message or a press starts anything: an edit neither opens a Session nor runs a command again, and a
+forwarded command is somebody else's. In a group the bot hears what is meant for it (a command, a mention, a reply to
+it) and nothing else.
+
+Telegram's clients split a long paste into messages of 4096 units, milliseconds apart and without a common mark. Pieces
+of one paste become one text block again, joined without a character between them; other messages stay apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+from telegram import Message, MessageEntity, Update
+from telegramify_markdown import utf16_len
+
+from bot.ports import Kind, Part, Question
+from bot.session import Block
+
+PASTE_UNITS = 3900
+PASTE_WITHIN = timedelta(seconds=5)
+QUOTE_CHARS = 1000
+
+UNREADABLE = {
+    "voice": "unreadable_voice",
+    "audio": "unreadable_audio",
+    "video": "unreadable_video",
+    "video_note": "unreadable_video",
+    "photo": "unreadable_photo",
+    "animation": "unreadable_animation",  # before "document": Telegram sends both for one animation
+    "document": "unreadable_document",
+    "sticker": "unreadable_sticker",
+    "venue": "unreadable_location",
+    "location": "unreadable_location",
+    "contact": "unreadable_contact",
+    "poll": "unreadable_poll",
+    "dice": "unreadable_dice",
+    "story": "unreadable_other",
+    "game": "unreadable_other",
+    "paid_media": "unreadable_other",
+    "live_photo": "unreadable_photo",
+    "checklist": "unreadable_other",
+}
+"""Which field of a message means a kind we cannot read, and the sentence that says so. What is neither text nor here is
+no utterance at all: somebody joined, a title changed, a message was pinned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The bot's own account, as `getMe` names it."""
+
+    id: int
+    username: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A command as it was typed. `addressed` is False where a group's other bots may be meant as well."""
+
+    name: str
+    argument: str
+    addressed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a batch says: the question in it, if any, and the sentences about what could not be read."""
+
+    question: Question | None
+    unreadable: tuple[str, ...]
+
+
+def kind_of(update: Update, account: Account) -> Kind | None:
+    """What an update asks of us; None: nothing."""
+    if update.callback_query is not None:
+        return "press"
+    message = update.message
+    if message is None:
+        return None
+    if _names_command(message):
+        return "command" if wish(message, account) is not None else None
+    return "content" if _is_meant_for(account, message) and _says_something(message) else None
+
+
+def wish(message: Message, account: Account) -> Wish | None:
+    """The command of a message; None where it is for another bot."""
+    head, *rest = (message.text or "/").split(maxsplit=1)
+    name, _, addressee = head.removeprefix("/").partition("@")
+    if addressee and addressee.casefold() != account.username.casefold():
+        return None
+    private = message.chat.id > 0
+    return Wish(name.lower(), "".join(rest), addressed=private or bool(addressee))
+
+
+def read(updates: Sequence[Update]) -> Reading:
+    """The question of a batch of messages, in the order sent."""
+    messages = [(update.update_id, update.message) for update in updates if update.message is not None]
+    contents = [_blocks(message) for _, message in messages]
+    for at, ((_, earlier), (_, later)) in enumerate(pairwise(messages), start=1):
+        if _continues(earlier, later):
+            # The last piece carries the whole: if the first ones were answered before a crash, nothing is missing.
+            contents[at - 1], contents[at] = (), _joined(contents[at - 1], contents[at])
+    parts = tuple(
+        Part(update_id, content, message.date) for (update_id, message), content in zip(messages, contents, strict=True)
+    )
+    unread = (_unreadable(message) for _, message in messages if not _words(message))
+    return Reading(
+        Question(parts) if any(contents) else None,
+        tuple(dict.fromkeys(key for key in unread if key is not None)),
+    )
+
+
+def clean(value: Any) -> Any:
+    """`value` with every string in it made storable: no NUL, no half of a surrogate pair."""
+    if isinstance(value, str):
+        return _clean_text(value)
+    if isinstance(value, Mapping):
+        return {key: clean(item) for key, item in value.items()}
+    return [clean(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _clean_text(text: str) -> str:
+    return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _words(message: Message) -> str:
+    """Its text or caption; empty when that is blank."""
+    words = _clean_text(message.text or message.caption or "")
+    return words if words.strip() else ""
+
+
+def _says_something(message: Message) -> bool:
+    return bool(_words(message)) or _unreadable(message) is not None
+
+
+def _unreadable(message: Message) -> str | None:
+    return next((key for field, key in UNREADABLE.items() if getattr(message, field)), None)
+
+
+def _names_command(message: Message) -> bool:
+    starts = any(entity.type == MessageEntity.BOT_COMMAND and entity.offset == 0 for entity in message.entities)
+    return starts and message.forward_origin is None
+
+
+def _is_meant_for(account: Account, message: Message) -> bool:
+    return message.chat.id > 0 or _replies_to(account, message) or _mentions(account, message)
+
+
+def _replies_to(account: Account, message: Message) -> bool:
+    # In a topic, a message that replies to nothing "replies" to the service message that opened the topic.
+    to = message.reply_to_message
+    return to is not None and to.from_user is not None and to.from_user.id == account.id and not to.forum_topic_created
+
+
+def _mentions(account: Account, message: Message) -> bool:
+    kinds: list[str | None] = [MessageEntity.MENTION, MessageEntity.TEXT_MENTION]
+    found: Iterable[tuple[MessageEntity, str]] = (
+        *message.parse_entities(kinds).items(),
+        *message.parse_caption_entities(kinds).items(),
+    )
+    return any(
+        entity.user.id == account.id if entity.user else name.casefold() == f"@{account.username}".casefold()
+        for entity, name in found
+    )
+
+
+def _blocks(message: Message) -> tuple[Block, ...]:
+    words = _words(message)
+    if not words:
+        return ()
+    unseen = _unreadable(message)
+    marks = (_quote(message), f"[{unseen.removeprefix('unreadable_')} attached; you cannot open it]" if unseen else "")
+    return tuple({"type": "text", "text": text} for text in (*marks, words) if text)
+
+
+def _quote(message: Message) -> str:
+    """What the message replies to, marked as a quotation line by line."""
+    to = message.reply_to_message
+    quoted = message.quote.text if message.quote else (to.text or to.caption or "") if to else ""
+    shortened = quoted if len(quoted) <= QUOTE_CHARS else f"{quoted[:QUOTE_CHARS]}…"
+    return "\n".join(f"> {line}" for line in _clean_text(shortened).strip().splitlines())
+
+
+def _continues(earlier: Message, later: Message) -> bool:
+    return (
+        utf16_len(earlier.text or "") >= PASTE_UNITS
+        and later.text is not None
+        and later.forward_origin is None
+        and later.reply_to_message is None
+        and later.date - earlier.date <= PASTE_WITHIN
+    )
+
+
+def _joined(first: tuple[Block, ...], second: tuple[Block, ...]) -> tuple[Block, ...]:
+    text = "".join(block["text"] for block in (*first[-1:], *second))
+    return (*first[:-1], {"type": "text", "text": text})

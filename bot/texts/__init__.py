@@ -1,0 +1,58 @@
+"""Every sentence the bot says in its own name, in every language it speaks.
+
+One JSON file a language, all with the same keys and placeholders. A sentence is plain text: it is sent literally, so a
+value put into it can never turn into markup.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache
+from importlib.resources import files
+from typing import Literal, get_args
+
+Language = Literal["en", "ru"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+_UNITS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
+
+
+def text(key: str, language: Language, /, **values: str) -> str:
+    """The sentence of this key, with its placeholders filled."""
+    return table(language)[key].format(**values)
+
+
+@cache
+def table(language: Language) -> Mapping[str, str]:
+    """All sentences of one language."""
+    loaded: Mapping[str, str] = json.loads(files(__name__).joinpath(f"{language}.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def language_of(code: str | None) -> Language:
+    """The language to speak to somebody whose Telegram runs in `code` (such as "ru-RU"); English where in doubt."""
+    spoken = (code or "").lower().partition("-")[0]
+    return next((language for language in LANGUAGES if language == spoken), "en")
+
+
+def duration(span: timedelta, language: Language) -> str:
+    """`span` in words, in the largest unit that divides it ("30 minutes"); it stands after "after", "через"."""
+    seconds = int(span.total_seconds())
+    unit, size = next((unit for unit in _UNITS if seconds % unit[1] == 0 and seconds >= unit[1]), _UNITS[-1])
+    count = seconds // size
+    forms = text(f"unit_{unit}", language).split("|")
+    return f"{count} {forms[_FORM[language](count)]}"
+
+
+def _english_form(count: int) -> int:
+    return int(count != 1)
+
+
+def _russian_form(count: int) -> int:
+    """1, 21 минуту; 2, 24 минуты; 5, 11, 30 минут."""
+    return 2 if count % 100 in range(11, 15) else {1: 0, 2: 1, 3: 1, 4: 1}.get(count % 10, 2)
+
+
+_FORM = {"en": _english_form, "ru": _russian_form}
