@@ -25,7 +25,7 @@ message is for the log and carries neither secrets nor a person's words.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class BotError(Exception):
@@ -75,6 +75,8 @@ class ModelError(BotError):
     """The model call failed."""
 
     text = "error_model_busy"
+    usage: Any = None
+    """What had been billed before it failed, a `session.Usage`, where that is known."""
 
 
 class ModelBusy(ModelError):

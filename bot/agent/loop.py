@@ -1,0 +1,200 @@
+"""The agent: ask the model, run the tools it asks for, ask again, until there is an answer in words.
+
+One turn is one `_Turn`; the Agent itself remembers nothing. Tools run only when the model stopped in order to use them,
+so a call cut off by a limit is never run. Text is shown as it arrives; before a failed call is repeated, what it had
+shown is taken back. Inside the turn the model gets its own content back exactly as it came, thinking included; what
+leaves the turn is closed and legal (`blocks.settled`). A turn that reaches a limit ends in words. Nothing is written
+anywhere here, so cancelling at any await leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bot.agent.blocks import settled, text_block, tool_calls
+from bot.agent.calls import Calls
+from bot.agent.limits import Limits, Pauses
+from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render, user_content
+from bot.agent.tools import TaskSlot, Toolbox, ToolContext
+from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelRefused
+from bot.owner import Owner, Place
+from bot.ports import Completion, Model, Question, Reply
+from bot.session import Block, Role, Session, Task, Usage, words
+
+__all__ = ["Agent", "Answer", "Limits", "Pauses"]
+
+Exchange = tuple[tuple[Role, tuple[Block, ...]], ...]
+
+_NOTICES: Mapping[str, str] = {"max_tokens": "cut", "model_context_window_exceeded": "cut"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a turn."""
+
+    exchange: Exchange
+    """What follows the person's message in the Session: assistant, tool results, …, assistant; closed and legal."""
+    text: str
+    """What the person reads, Markdown. Empty where only the notice named by `ending` has anything to say."""
+    usage: Usage
+    """Summed over all calls of the turn, the failed ones as far as known."""
+    prompt_tokens: int
+    """Prompt and answer of the last call, as the model reported them."""
+    task: Task | None
+    ending: str
+    """The key of the notice that is due after the text ("cut", "limit"), or empty."""
+
+
+class Agent:
+    """Answers questions; the same object serves every Owner."""
+
+    def __init__(self, model: Model, toolbox: Toolbox, prompt: Prompt, limits: Limits, pauses: Pauses) -> None:
+        self.model = model
+        self.toolbox = toolbox
+        self.prompt = prompt
+        self.limits = limits
+        self.pauses = pauses
+
+    async def run(self, owner: Owner, place: Place, session: Session, question: Question, reply: Reply) -> Answer:
+        """Answer the question. Raises only ModelErrors, whose `usage` is that of the whole turn."""
+        context = ToolContext(owner, place, question.turn, question.at, TaskSlot(session.task))
+        screen = _Screen(reply)
+        turn = _Turn(self, context, render(session, user_content(question), question.at), screen)
+        try:
+            return await turn.run()
+        except ModelError as error:
+            screen.clear()
+            error.usage = turn.usage
+            raise
+
+
+class _Screen:
+    """What the person has seen of this turn, so that a repeated call takes back its own words and no others."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+        self._kept = ""
+        self.fresh = ""
+        """Shown by the call that runs now."""
+
+    def grow(self, delta: str) -> None:
+        gap = "\n\n" if self._kept and not self.fresh else ""
+        self.fresh += delta
+        self._reply.grow(gap + delta)
+
+    def keep(self) -> None:
+        self._kept = "\n\n".join(filter(None, (self._kept, self.fresh)))
+        self.fresh = ""
+
+    def take_back(self) -> None:
+        kept, is_dirty = self._kept, bool(self.fresh)
+        if is_dirty:
+            self.clear()
+        if is_dirty and kept:
+            self._kept = kept
+            self._reply.grow(kept)
+
+    def clear(self) -> None:
+        """Nothing of a turn that failed is stored, so nothing of it stays in sight."""
+        if self._kept or self.fresh:
+            self._kept = self.fresh = ""
+            self._reply.restart()
+
+
+class _Turn:
+    """One turn in progress."""
+
+    def __init__(self, agent: Agent, context: ToolContext, messages: list[dict[str, Any]], screen: _Screen) -> None:
+        self.agent = agent
+        self.context = context
+        self.messages = messages
+        self.opening = len(messages)
+        self.screen = screen
+        self.calls = Calls(agent.toolbox, context, agent.limits)
+        self.usage = Usage()
+        self.prompt_tokens = 0
+        self.deadline = asyncio.get_running_loop().time() + agent.limits.turn_seconds
+
+    async def run(self) -> Answer:
+        try:
+            async with asyncio.timeout_at(self.deadline):
+                ending = await self.converse()
+        except TimeoutError:
+            if not self.exchange and not self.screen.fresh:
+                raise ModelBusy("the model did not answer within the turn's deadline") from None
+            self.say([text_block(self.screen.fresh)])
+            ending = "limit"
+        return self.close(ending)
+
+    async def converse(self) -> str:
+        """Ask and run tools in turns; the key of the notice that is due at the end."""
+        resumed = 0
+        for left in reversed(range(self.agent.limits.model_calls)):
+            is_last = left == 0 or self.calls.are_spent
+            completion = await self.ask("none" if is_last else "auto")
+            reason, wanted = completion.stop_reason, tool_calls(completion.content)
+            if reason == "refusal":
+                raise ModelRefused
+            self.screen.keep()
+            self.say(completion.content)
+            if is_last:
+                break
+            if reason == "tool_use" and wanted:
+                self.messages.append({"role": "user", "content": list(await self.calls.answer(wanted))})
+            elif reason == "pause_turn" and resumed < self.agent.limits.resumes:
+                resumed += 1
+            else:
+                return "limit" if reason == "pause_turn" else _NOTICES.get(reason, "")
+        return "limit"
+
+    async def ask(self, tool_choice: Literal["auto", "none"]) -> Completion:
+        """One model call, repeated while waiting helps and there is time for it."""
+        agent, attempt = self.agent, 1
+        request = agent.prompt.request(self.context.owner, tuple(self.messages), agent.toolbox.specs, tool_choice)
+        while True:
+            try:
+                completion = await agent.model.complete(request, self.screen.grow)
+            except ModelError as error:
+                self.usage += error.usage or Usage()
+                await self.wait(attempt, error)
+            else:
+                self.usage += completion.usage
+                self.prompt_tokens = completion.usage.prompt_tokens + completion.usage.output_tokens
+                return completion
+            attempt += 1
+            self.screen.take_back()
+
+    async def wait(self, attempt: int, error: ModelError) -> None:
+        """Sleep before the next try, or raise `error` where waiting does not help or no try or time is left."""
+        if not isinstance(error, ModelBusy) or attempt >= self.agent.limits.attempts:
+            raise error
+        pause = self.agent.pauses.before(attempt + 1, error.retry_after)
+        if asyncio.get_running_loop().time() + pause >= self.deadline:
+            raise error
+        await self.agent.pauses.sleep(pause)
+
+    @property
+    def exchange(self) -> Sequence[Mapping[str, Any]]:
+        return self.messages[self.opening :]
+
+    def say(self, content: Sequence[Block]) -> None:
+        """Add to what the assistant said; a resumed call continues the same message."""
+        if self.exchange and self.exchange[-1]["role"] == "assistant":
+            self.messages[-1] = {"role": "assistant", "content": [*self.messages[-1]["content"], *content]}
+        else:
+            self.messages.append({"role": "assistant", "content": list(content)})
+
+    def close(self, ending: str) -> Answer:
+        results = (block for message in self.exchange for block in message["content"] if block["type"] == "tool_result")
+        answered = frozenset(block["tool_use_id"] for block in results)
+        kept = [(message["role"], settled(message["content"], answered)) for message in self.exchange]
+        closed = tuple((role, content) for role, content in kept if content)
+        text = "\n\n".join(filter(None, (words(content).strip() for role, content in closed if role == "assistant")))
+        if not text and ending != "limit":
+            raise EmptyAnswer
+        if not closed or closed[-1][0] == "user":
+            closed += (("assistant", (text_block(STOPPED if ending else NOTHING_ADDED),)),)
+        return Answer(closed, text, self.usage, self.prompt_tokens, self.context.slot.task, ending)

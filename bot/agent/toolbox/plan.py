@@ -1,0 +1,121 @@
+"""The plan: tools that keep the Session's Task, so that a job of several steps survives turns, restarts and compaction.
+
+They write into the turn's TaskSlot only; the Task is committed with the turn or not at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field
+
+from bot.agent.prompt import task_text
+from bot.agent.tools import Arguments, Tool, ToolContext
+from bot.errors import ToolFailed
+from bot.session import Fact, Step, Task
+
+MOST_STEPS = 20
+MOST_FACTS = 30
+
+Status = Literal["open", "doing", "done", "dropped"]
+
+
+class FactInput(Arguments):
+    """A named value the job needs later."""
+
+    name: str = Field(min_length=1, max_length=60, description="Short and unique, such as 'budget'.")
+    value: str = Field(max_length=500, description="Verbatim: numbers, dates, names, links. Empty: drop the fact.")
+
+
+class SetPlan(Arguments):
+    """A whole plan."""
+
+    goal: str = Field(min_length=1, max_length=500, description="What will be true when the job is done.")
+    steps: list[str] = Field(
+        min_length=1, max_length=MOST_STEPS, description="The steps in order, one short line each."
+    )
+    facts: list[FactInput] = Field(default=[], max_length=MOST_FACTS, description="Values the job needs later.")
+
+
+class StepInput(Arguments):
+    """A step's new status."""
+
+    number: int = Field(ge=1, le=MOST_STEPS, description="The step's number in the plan, from 1.")
+    status: Status
+
+
+class UpdatePlan(Arguments):
+    """Progress."""
+
+    steps: list[StepInput] = Field(default=[], max_length=MOST_STEPS, description="Steps whose status changed.")
+    facts: list[FactInput] = Field(default=[], max_length=MOST_FACTS, description="Facts that are new or changed.")
+
+
+class ClosePlan(Arguments):
+    """Nothing to say."""
+
+
+def plan_tools() -> tuple[Tool, ...]:
+    """The tools `set_plan`, `update_plan` and `close_plan`."""
+    return (
+        Tool(
+            "set_plan",
+            "Make the plan for work that takes several steps or several messages, or replace it when the goal changes. "
+            "The plan stays with this conversation and you see it with every message. Not for a question you can "
+            "answer at once.",
+            SetPlan,
+            _set_plan,
+        ),
+        Tool(
+            "update_plan",
+            "Record progress as soon as it is made: a step begun (doing), finished (done) or no longer needed "
+            "(dropped), and facts that later steps need.",
+            UpdatePlan,
+            _update_plan,
+        ),
+        Tool(
+            "close_plan",
+            "Put the plan away, once the goal is reached or the person has given it up.",
+            ClosePlan,
+            _close_plan,
+        ),
+    )
+
+
+async def _set_plan(context: ToolContext, arguments: SetPlan) -> str:
+    facts = _merged((), arguments.facts)
+    context.slot.task = Task(arguments.goal, tuple(Step(text) for text in arguments.steps), facts)
+    return task_text(context.slot.task)
+
+
+async def _update_plan(context: ToolContext, arguments: UpdatePlan) -> str:
+    task = _plan(context)
+    steps = list(task.steps)
+    for change in arguments.steps:
+        if change.number > len(steps):
+            raise ToolFailed(f"There is no step {change.number}: the plan has {len(steps)}. Nothing was changed.")
+        steps[change.number - 1] = replace(steps[change.number - 1], status=change.status)
+    context.slot.task = replace(task, steps=tuple(steps), facts=_merged(task.facts, arguments.facts))
+    return task_text(context.slot.task)
+
+
+async def _close_plan(context: ToolContext, _arguments: ClosePlan) -> str:
+    _plan(context)
+    context.slot.task = None
+    return "The plan is closed."
+
+
+def _plan(context: ToolContext) -> Task:
+    if context.slot.task is None:
+        raise ToolFailed("There is no plan. Make one with set_plan.")
+    return context.slot.task
+
+
+def _merged(known: tuple[Fact, ...], news: list[FactInput]) -> tuple[Fact, ...]:
+    """The facts with `news` over them; an empty value drops its fact."""
+    values = {fact.name: fact.value for fact in known} | {fact.name: fact.value for fact in news}
+    facts = tuple(Fact(name, value) for name, value in values.items() if value)
+    if len(facts) > MOST_FACTS:
+        raise ToolFailed(f"A plan holds at most {MOST_FACTS} facts. Drop some by giving them an empty value.")
+    return facts
