@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from types import MappingProxyType, TracebackType
 from typing import Literal, TextIO
+from urllib.parse import quote
 
 HIDDEN = "[secret]"
 SHORTEST_SECRET = 4
@@ -46,12 +47,15 @@ def configure(
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("bot").setLevel(level)
     logging.captureWarnings(capture=True)
+    logging.raiseExceptions = False  # logging's report of a line it cannot format prints the arguments as they are
     sys.excepthook = _log_crash
 
 
 def redactor(secrets: Iterable[str]) -> Redact:
-    """A function that hides the secrets in a text; the longest first, as one may contain another."""
-    hidden = sorted({secret for secret in secrets if len(secret) >= SHORTEST_SECRET}, key=len, reverse=True)
+    """A function that hides the secrets in a text, also where they were quoted for an address or by `repr`."""
+    long = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+    forms = {form for secret in long for form in (secret, quote(secret, safe=""), repr(secret)[1:-1])}
+    hidden = sorted(forms, key=len, reverse=True)  # one may contain another
 
     def redact(text: str) -> str:
         for secret in hidden:

@@ -1,0 +1,56 @@
+"""Values are frozen and slotted, pydantic stays where input is judged, no boolean travels unnamed (STYLE 3, 13)."""
+
+from __future__ import annotations
+
+import ast
+
+MUTABLE = {
+    "Session": "owned by the one turn that loaded it, which changes it",
+    "TaskSlot": "where the tools of one turn leave the Task for its commit",
+}
+"""Beside these, only state that a module keeps to itself (a leading underscore) and the stand-ins may change."""
+
+PYDANTIC = ("bot/settings.py", "bot/agent/tools.py", "bot/agent/toolbox/", "bot/demo/")
+
+
+def options(node):
+    """The keyword arguments of a class's @dataclass, or None when it is no dataclass."""
+    for decorator in node.decorator_list:
+        call = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if ast.unparse(call).rpartition(".")[2] == "dataclass":
+            return {word.arg: ast.unparse(word.value) for word in getattr(decorator, "keywords", [])}
+    return None
+
+
+def test_values_are_frozen_and_slotted(sources):
+    loose = []
+    for source in sources:
+        for node in source.find(ast.ClassDef):
+            may_change = node.name in MUTABLE or node.name.startswith("_") or source.under("bot/demo/")
+            wanted = {"slots"} if may_change else {"slots", "frozen"}
+            if (given := options(node)) is not None and any(given.get(word) != "True" for word in wanted):
+                loose.append(source.at(node, node.name))
+    assert loose == []
+
+
+def test_pydantic_is_used_only_where_input_is_judged(sources):
+    users = [
+        source.at(node, ast.unparse(node))
+        for source in sources
+        if not source.under(*PYDANTIC)
+        for node in source.find(ast.Import, ast.ImportFrom)
+        for module in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names])
+        if module.partition(".")[0] in {"pydantic", "pydantic_core"}
+    ]
+    assert users == []
+
+
+def test_no_parameter_is_a_boolean_that_could_be_passed_without_its_name(sources):
+    unnamed = [
+        source.at(node, f"{node.name}({argument.arg})")
+        for source in sources
+        for node in source.find(ast.FunctionDef, ast.AsyncFunctionDef)
+        for argument in (*node.args.posonlyargs, *node.args.args)
+        if argument.annotation and ast.unparse(argument.annotation) == "bool"
+    ]
+    assert unnamed == []
