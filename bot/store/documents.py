@@ -220,6 +220,14 @@ def as_stored(turn: ClosedTurn) -> ClosedTurn:
     )
 
 
+def holds(document: Document, turn: ClosedTurn) -> bool:
+    """Whether exactly this turn was committed: ids alone could be those of another replica's try at it."""
+    wanted = [from_message(message) for message in turn.messages]
+    places = {message["seq"] for message in wanted}
+    stored = [message for message in document["messages"] if message["seq"] in places]
+    return stored == wanted and set(turn.update_ids) <= set(document["turns"])
+
+
 def require_room(session: Session, turn: ClosedTurn) -> None:
     """Refuse a turn that MongoDB would take today but that makes every later load and commit dear.
 

@@ -1,0 +1,110 @@
+"""The connection to MongoDB: one client per process, made inside the running loop, through either driver.
+
+Nothing is sent until the first call, so whether the server is there is what `ping` says. Writes are journaled by a
+majority; every call has a limit; the pool is kept warm. Compression is left to MONGODB_URI, since its libraries are
+optional.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, cast
+
+import pymongo
+from motor.motor_asyncio import AsyncIOMotorClient
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import ConfigurationError, InvalidURI, PyMongoError
+
+from bot.errors import StartError, StoreUnavailable
+from bot.ports import Clock
+from bot.store.archive import MongoArchive
+from bot.store.calls import Calls, is_refused
+from bot.store.documents import Document
+from bot.store.notes import MongoNotes
+from bot.store.sessions import MongoSessions
+
+Driver = Literal["motor", "pymongo"]
+
+PING_SECONDS = 5.0
+_CLIENTS: dict[Driver, Any] = {"motor": AsyncIOMotorClient, "pymongo": AsyncMongoClient}
+_OPTIONS: dict[str, Any] = {
+    "appname": "bot",
+    "tz_aware": True,
+    "w": "majority",
+    "journal": True,
+    "readConcernLevel": "majority",
+    "retryWrites": True,
+    "retryReads": True,
+    "timeoutMS": 20_000,
+    "serverSelectionTimeoutMS": 15_000,
+    "connectTimeoutMS": 5_000,
+    "heartbeatFrequencyMS": 5_000,
+    "maxPoolSize": 32,
+    "minPoolSize": 4,
+    "maxConnecting": 4,
+    "maxIdleTimeMS": 300_000,
+    "uuidRepresentation": "standard",
+    "datetime_conversion": "DATETIME_AUTO",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Everything that is kept in one database. Further stores are made over its `database` and `calls`."""
+
+    database: AsyncDatabase[Document]
+    calls: Calls
+    sessions: MongoSessions
+    archive: MongoArchive
+    notes: MongoNotes
+    servers: str
+
+    async def ping(self) -> None:
+        """Ask the server to answer. Raises StoreUnavailable, in words for the operator."""
+        try:
+            with pymongo.timeout(PING_SECONDS):
+                await self.database.command("ping")
+        except PyMongoError as error:
+            fault = "refuses the name or password of" if is_refused(error) else "does not answer at the address of"
+            raise StoreUnavailable(f"MongoDB ({self.servers}) {fault} MONGODB_URI.") from None
+
+    async def close(self) -> None:
+        """Give the connections back; the Store is of no use afterwards."""
+        await awaited(self.database.client.close())
+
+
+async def connect(uri: str, database: str, *, driver: Driver = "motor", clock: Clock, keep: timedelta) -> Store:
+    """A Store over `database`. `keep` is how long archived messages stay. Sends nothing yet."""
+    opened = _opened(uri, driver)[database]
+    calls = Calls()
+    return Store(
+        database=opened,
+        calls=calls,
+        sessions=MongoSessions(opened, calls),
+        archive=MongoArchive(opened, calls, clock, keep),
+        notes=MongoNotes(opened, calls),
+        servers=_servers(uri),
+    )
+
+
+async def awaited(result: Any) -> Any:
+    """The result of a call that one driver wants awaited and the other does not (close, aggregate, list_indexes)."""
+    return await result if inspect.isawaitable(result) and not hasattr(result, "__aiter__") else result
+
+
+def _opened(uri: str, driver: Driver) -> AsyncMongoClient[Document]:
+    """Motor is given PyMongo Async's type: the calls made here are spelled alike in both."""
+    own = {"io_loop": asyncio.get_running_loop()} if driver == "motor" else {}
+    try:
+        return cast("AsyncMongoClient[Document]", _CLIENTS[driver](uri, **_OPTIONS, **own))
+    except (InvalidURI, ConfigurationError, ValueError):
+        raise StartError("MONGODB_URI is not an address of MongoDB, such as mongodb://host:27017.") from None
+
+
+def _servers(uri: str) -> str:
+    """The hosts in the address, without name and password."""
+    return uri.partition("://")[2].rpartition("@")[2].partition("/")[0].partition("?")[0]

@@ -1,0 +1,145 @@
+"""Sessions in MongoDB: a load and a commit are one command each, and every filter carries the Owner.
+
+A commit is compare-and-set on `revision` and never an upsert, so a Session that was closed, erased or has expired
+cannot come back. Its outcome is unknown after a lost connection: what is stored is then read and decides, before the
+same write is tried again. A cancelled commit runs to its end, since stopping it half-way would only hide what became
+of it. The same code runs over Motor, PyMongo Async and mongomock-motor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+import pymongo
+from pymongo import ReturnDocument
+from pymongo.asynchronous.database import AsyncDatabase
+
+from bot.errors import AlreadyActive, SessionGone, StoreUnavailable
+from bot.owner import Owner, Place
+from bot.session import ClosedTurn, CompactionState, Lifetime, Session, Summary
+from bot.store import documents
+from bot.store.calls import Calls, Duplicate, Uncertain
+from bot.store.documents import Document
+from bot.store.filters import active, owned
+
+SAVE_SECONDS = 30.0
+_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0)
+_CLOSED = {"$set": {"status": "closed"}, "$inc": {"revision": 1}}
+
+
+class MongoSessions:
+    """The SessionStore of a running bot."""
+
+    def __init__(self, database: AsyncDatabase[Document], calls: Calls, pauses: Sequence[float] = _PAUSES) -> None:
+        self._sessions = database["sessions"]
+        self._calls = calls
+        self._pauses = pauses
+
+    async def load(
+        self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
+    ) -> Session | None:
+        alive = {"lastActive": {"$gte": at - lifetime.idle}, "createdAt": {"$gte": now - lifetime.max_age}}
+        return await self._change(active(owner, place) | alive, {"$max": {"lastActive": now}})
+
+    async def create(self, owner: Owner, session: Session) -> None:
+        document = documents.from_session(session) | owned(owner)
+        try:
+            async with self._calls:
+                await self._sessions.insert_one(document)
+        except Duplicate:
+            if not await self.exists(owner, session.id):
+                raise AlreadyActive from None
+
+    async def expire(
+        self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
+    ) -> Session | None:
+        idle, old = {"lastActive": {"$lt": at - lifetime.idle}}, {"createdAt": {"$lt": now - lifetime.max_age}}
+        return await self._change(active(owner, place) | {"$or": [idle, old]}, _CLOSED)
+
+    async def close(self, owner: Owner, place: Place) -> Session | None:
+        return await self._change(active(owner, place), _CLOSED)
+
+    async def erase(self, owner: Owner, place: Place) -> str | None:
+        async with self._calls:
+            found = await self._sessions.find_one_and_delete(active(owner, place), {"_id": 1})
+        return found["_id"] if found else None
+
+    async def commit(self, owner: Owner, session: Session, turn: ClosedTurn) -> None:
+        turn = documents.as_stored(turn)
+        documents.require_room(session, turn)
+        where = owned(owner, _id=session.id, status="active", revision=session.revision)
+        await _to_the_end(self._commit(owner, where, session, turn))
+
+    async def replace_summary(self, owner: Owner, session: Session, summary: Summary, state: CompactionState) -> bool:
+        update = {
+            "$pull": {"messages": {"seq": {"$lte": summary.up_to}}},
+            "$set": {"summary": documents.from_summary(summary), "compaction": documents.from_compaction(state)},
+        }
+        return await self._update(_at_epoch(owner, session), update)
+
+    async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
+        await self._update(_at_epoch(owner, session), {"$set": {"compaction": documents.from_compaction(state)}})
+
+    async def exists(self, owner: Owner, session_id: str) -> bool:
+        async with self._calls:
+            return await self._sessions.find_one(owned(owner, _id=session_id), {"_id": 1}) is not None
+
+    async def _change(self, where: Document, update: Document) -> Session | None:
+        async with self._calls:
+            found = await self._sessions.find_one_and_update(where, update, return_document=ReturnDocument.AFTER)
+        return documents.to_session(found) if found else None
+
+    async def _update(self, where: Document, update: Document) -> bool:
+        async with self._calls:
+            result = await self._sessions.update_one(where, update)
+        return result.matched_count == 1
+
+    async def _commit(self, owner: Owner, where: Document, session: Session, turn: ClosedTurn) -> None:
+        update = documents.turn_update(session, turn)
+        with pymongo.timeout(SAVE_SECONDS):
+            try:
+                if not await self._update(where, update):
+                    raise SessionGone
+            except Uncertain:
+                await self._find_out(owner, where, session, turn)
+        session.absorb(turn)
+
+    async def _find_out(self, owner: Owner, where: Document, session: Session, turn: ClosedTurn) -> None:
+        """Return once the turn is known to be stored. Session ids are random, so they spread the replicas' tries."""
+        update = documents.turn_update(session, turn)
+        for pause in self._pauses:
+            await asyncio.sleep(pause * (0.5 + int(session.id[:2], 16) / 256))
+            with suppress(StoreUnavailable):
+                if await self._has(owner, session, turn) or await self._update(where, update):
+                    return
+        raise StoreUnavailable("MongoDB did not say what became of a turn.")
+
+    async def _has(self, owner: Owner, session: Session, turn: ClosedTurn) -> bool:
+        async with self._calls:
+            found = await self._sessions.find_one(owned(owner, _id=session.id))
+        if found and documents.holds(found, turn):
+            return True
+        if not found or found["status"] != "active" or found["revision"] != session.revision:
+            raise SessionGone
+        return False
+
+
+def _at_epoch(owner: Owner, session: Session) -> Document:
+    """The Session as long as no other compactor has won."""
+    unchanged = {"summary.epoch": session.epoch} if session.summary else {"summary": None}
+    return owned(owner, _id=session.id) | unchanged
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await `work`; a cancellation is passed on only once `work` has ended."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        task.exception()
+        raise

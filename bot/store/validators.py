@@ -1,0 +1,86 @@
+"""What the server refuses to store: the `$jsonSchema` of each collection.
+
+The dates are the point: a document whose `lastActive` is absent, null or text would never expire.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bot.store.documents import MOST_MESSAGES
+
+Rule = dict[str, Any]
+
+_ID: Rule = {"bsonType": "objectId"}
+_INT: Rule = {"bsonType": ["int", "long"]}
+_INT_OR_NULL: Rule = {"bsonType": ["int", "long", "null"]}
+_COUNT: Rule = {**_INT, "minimum": 0}
+_TEXT: Rule = {"bsonType": "string"}
+_DATE: Rule = {"bsonType": "date"}
+_DATE_OR_NULL: Rule = {"bsonType": ["date", "null"]}
+
+
+def _record(**fields: Rule) -> Rule:
+    """Exactly these fields, all of them required."""
+    return {"bsonType": "object", "required": list(fields), "additionalProperties": False, "properties": fields}
+
+
+def _or_null(record: Rule) -> Rule:
+    return {**record, "bsonType": ["object", "null"]}
+
+
+def _list(items: Rule, **limits: int) -> Rule:
+    return {"bsonType": "array", "items": items, **limits}
+
+
+_BLOCK: Rule = {"bsonType": "object", "required": ["type"], "properties": {"type": _TEXT}}
+_MESSAGE = {
+    "seq": _COUNT,
+    "turn": _INT,
+    "role": {"enum": ["user", "assistant"]},
+    "content": _list(_BLOCK),
+    "at": _DATE,
+    "tokens": _COUNT,
+}
+_SUMMARY = _record(
+    text={**_TEXT, "maxLength": 32_000},
+    upTo=_INT,
+    epoch={**_INT, "minimum": 1},
+    tokens=_COUNT,
+    model=_TEXT,
+    at=_DATE,
+    gaps=_list(_record(**{"from": _INT, "to": _INT})),
+)
+_TASK = _record(
+    goal=_TEXT,
+    steps=_list(_record(text=_TEXT, status={"enum": ["open", "doing", "done", "dropped"]})),
+    facts=_list(_record(name=_TEXT, value=_TEXT)),
+)
+_USAGE = _record(inputTokens=_COUNT, outputTokens=_COUNT, cacheReadTokens=_COUNT, cacheWriteTokens=_COUNT, turns=_COUNT)
+
+SESSIONS: Rule = {
+    "$jsonSchema": _record(
+        _id={**_TEXT, "pattern": "^[0-9a-f]{32}$"},
+        ownerId=_INT,
+        chatId=_INT,
+        threadId=_INT_OR_NULL,
+        status={"enum": ["active", "closed"]},
+        title=_TEXT,
+        createdAt=_DATE,
+        lastActive=_DATE,
+        revision=_COUNT,
+        nextSeq=_COUNT,
+        messages=_list(_record(**_MESSAGE), maxItems=MOST_MESSAGES),
+        summary=_or_null(_SUMMARY),
+        task=_or_null(_TASK),
+        turns=_list(_INT),
+        usage=_USAGE,
+        context=_record(tokens=_COUNT, epoch=_COUNT),
+        compaction=_record(fails=_COUNT, nextAt=_DATE_OR_NULL, recent=_list(_DATE)),
+        schemaVersion=_INT,
+    )
+}
+ARCHIVE: Rule = {"$jsonSchema": _record(_id=_ID, ownerId=_INT, sessionId=_TEXT, **_MESSAGE, expiresAt=_DATE)}
+NOTES: Rule = {
+    "$jsonSchema": _record(_id=_ID, ownerId=_INT, chatId=_INT_OR_NULL, text=_TEXT, at=_DATE, operationId=_TEXT)
+}
