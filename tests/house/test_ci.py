@@ -1,0 +1,56 @@
+"""`.ci/run` runs every check, whatever fails, and is good only if all are and some test passed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+
+UV = """#!/bin/sh
+echo "$*" >> "$CALLS"
+[ "$*" = "run pytest" ] && echo "$SUMMARY"
+[ "$*" != "$BROKEN" ]
+"""
+
+CHECKS = ["run ruff check", "run ruff format --check", "run mypy", "run lint-imports", "run pytest"]
+
+
+@pytest.fixture
+def ci(root, tmp_path):
+    """Run `.ci/run` with a `uv` that keeps a record and fails at one command."""
+    calls = tmp_path / "calls"
+    (tmp_path / "uv").write_text(UV)
+    (tmp_path / "uv").chmod(0o755)
+
+    def run(broken="", summary="3 passed, 1 skipped in 0.1s"):
+        path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+        env = {"PATH": path, "CALLS": str(calls), "BROKEN": broken, "SUMMARY": summary}
+        done = subprocess.run([root / ".ci/run"], env=env, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout, calls.read_text().splitlines()
+
+    return run
+
+
+def test_all_checks_run_and_pass(ci):
+    code, out, calls = ci()
+    assert (code, calls, out.splitlines()[-1]) == (0, CHECKS, "all good")
+
+
+@pytest.mark.parametrize("broken", CHECKS)
+def test_one_failing_check_fails_the_run_and_stops_no_other(ci, broken):
+    code, out, calls = ci(broken)
+    name = "tests" if broken == "run pytest" else f"uv {broken}"
+    assert (code, calls, out.splitlines()[-1]) == (1, CHECKS, f"failed: {name}")
+
+
+@pytest.mark.parametrize("summary", ["no tests ran in 0.01s", "4 skipped in 0.1s", "0 passed", "10 deselected"])
+def test_a_run_in_which_no_test_passed_fails(ci, summary):
+    code, out, _ = ci(summary=summary)
+    assert (code, out.splitlines()[-1]) == (1, "failed: tests")
+
+
+def test_the_workflow_and_readme_run_the_same_commands(root, readme):
+    assert "run: .ci/run" in (root / ".github/workflows/ci.yml").read_text()
+    assert re.search(r"pip install uv && uv run pytest$", readme, re.MULTILINE)
