@@ -1,0 +1,113 @@
+"""The commands, in one table: what they are called, what they do, and whether they end a running turn.
+
+`/help`, the menu Telegram shows and the receiver's notion of what cancels are all made from this table. A confirmation
+is sent only after the deed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from telegram import Bot, BotCommand
+from telegram.error import TelegramError
+
+from bot.lifecycle import Lifecycle
+from bot.owner import Lane
+from bot.session import Lifetime
+from bot.telegram.replies import TelegramReply
+from bot.texts import LANGUAGES, Language, duration, text
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What commands need to do their work."""
+
+    lifecycle: Lifecycle
+    lifetime: Lifetime
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command that somebody gave."""
+
+    lane: Lane
+    language: Language
+    argument: str
+    reply: TelegramReply
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. `cancels`: it ends its lane's running turn and overtakes what waits before it."""
+
+    name: str
+    run: Callable[[Desk, Call], Awaitable[None]]
+    cancels: bool = False
+
+    def description(self, language: Language) -> str:
+        """What the menu says of it."""
+        return text(f"command_{self.name}", language)
+
+    def help(self, language: Language) -> str:
+        """Its line in `/help`."""
+        return f"/{self.name} — {text(f'help_{self.name}', language)}"
+
+
+async def start(desk: Desk, call: Call) -> None:
+    idle, age = (duration(span, call.language) for span in (desk.lifetime.idle, desk.lifetime.max_age))
+    await call.reply.notice("start", idle=idle, age=age)
+
+
+async def help_(_desk: Desk, call: Call) -> None:
+    lines = (command.help(call.language) for command in COMMANDS.values())
+    head, tail = (text(key, call.language) for key in ("help_head", "help_tail"))
+    await call.reply.say("\n".join((head, "", *lines, "", tail)))
+
+
+async def new(desk: Desk, call: Call) -> None:
+    await desk.lifecycle.new(call.lane.owner, call.lane.place)
+    await call.reply.notice("new_done")
+
+
+async def reset(desk: Desk, call: Call) -> None:
+    await desk.lifecycle.reset(call.lane.owner, call.lane.place)
+    await call.reply.notice("reset_done")
+
+
+_TABLE = (
+    Command("start", start),
+    Command("help", help_),
+    Command("new", new, cancels=True),
+    Command("reset", reset, cancels=True),
+)
+COMMANDS = {command.name: command for command in _TABLE}
+
+
+def cancels(name: str) -> bool:
+    """Whether the command of this name ends a running turn."""
+    return name in COMMANDS and COMMANDS[name].cancels
+
+
+async def publish(bot: Bot) -> None:
+    """Tell Telegram the menu and the descriptions; English is what it shows where it knows no better."""
+    for language in LANGUAGES:
+        code = None if language == "en" else language
+        menu = [BotCommand(command.name, command.description(language)) for command in COMMANDS.values()]
+        deeds = (
+            bot.set_my_commands(menu, language_code=code),
+            bot.set_my_description(text("description", language), language_code=code),
+            bot.set_my_short_description(text("short_description", language), language_code=code),
+        )
+        for deed in deeds:
+            await _attempt(deed)
+
+
+async def _attempt(deed: Awaitable[bool]) -> None:
+    try:
+        await deed
+    except TelegramError as failure:
+        log.warning("the command menu or a description could not be set: %s", failure.message)

@@ -1,0 +1,121 @@
+"""The model's Markdown as Telegram shows it: plain text and entities, never MarkdownV2 or HTML.
+
+The conversion is telegramify-markdown's. Added here: raw HTML that stands in the text is kept (the library drops it,
+and with it the `<String>` of every `List<String>`), links Telegram would refuse or that mention people lose their
+entity and keep their text, and an answer that converts to nothing is sent as it was written. Formatting is a courtesy:
+where it would cost more than it is worth (a huge or hostile text), the plain text goes out instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from functools import cache
+from itertools import pairwise
+from typing import Any
+from urllib.parse import urlsplit
+
+import pyromark
+from telegram import MessageEntity
+from telegramify_markdown import RenderConfig, convert, utf16_len
+
+from bot.telegram.inputs import clean
+from bot.telegram.splitting import PART_UNITS, Chunk, is_visible, split
+
+LONGEST_FORMATTED = 60_000
+LONGEST_ON_THE_LOOP = 8_000
+ESCAPING_ROUNDS = 20
+SCATTERED = 4
+"""How many times more parts than the text alone would take are too many to pay for its formatting."""
+
+OPTIONS = (
+    pyromark.Options.ENABLE_TABLES
+    | pyromark.Options.ENABLE_STRIKETHROUGH
+    | pyromark.Options.ENABLE_TASKLISTS
+    | pyromark.Options.ENABLE_MATH
+)
+"""What the library parses with; another set would see HTML where the library sees none."""
+
+_HOST = re.compile(r"[\w.-]*\w\.[\w-]+|[\da-f:.]*:[\da-f:.]*")
+
+
+async def chunks_of(markdown: str) -> tuple[Chunk, ...]:
+    """The parts of an answer. A long one is converted in a thread, so that nobody else waits for it."""
+    if len(markdown) <= LONGEST_ON_THE_LOOP:
+        return format_chunks(markdown)
+    return await asyncio.to_thread(format_chunks, markdown)
+
+
+def format_chunks(markdown: str) -> tuple[Chunk, ...]:
+    """The parts of an answer, formatted where that is possible."""
+    source = clean(markdown)
+    text, entities = formatted(source)
+    chunks = split(text, entities)
+    is_scattered = len(chunks) > SCATTERED * (utf16_len(text) // PART_UNITS + 1)
+    return split(source) if is_scattered else chunks
+
+
+def formatted(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
+    """An answer as text and entities, of any length; without entities where it cannot be formatted."""
+    escaped = _html_escaped(markdown) if len(markdown) <= LONGEST_FORMATTED else None
+    if escaped is None:
+        return markdown, ()
+    text, found = convert(escaped, config=_config())
+    if not is_visible(text):
+        return markdown, ()
+    entities = (
+        MessageEntity(e.type, e.offset, e.length, url=e.url, language=e.language)
+        for e in found
+        if e.type != MessageEntity.CUSTOM_EMOJI and (e.type != MessageEntity.TEXT_LINK or is_safe_link(e.url or ""))
+    )
+    return text, tuple(entities)
+
+
+def is_safe_link(url: str) -> bool:
+    """Whether Telegram takes this address in a text link, and it mentions nobody."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    if any(sign.isspace() or not sign.isprintable() for sign in url):
+        return False
+    if parts.scheme == "tg":
+        return host not in {"", "user"}
+    return parts.scheme in {"http", "https"} and _HOST.fullmatch(host) is not None
+
+
+@cache
+def _config() -> RenderConfig:
+    """Quiet symbols: the library's own are a pushpin, a pencil and books in front of headings."""
+    config = RenderConfig.isolated()
+    for level in range(1, 7):
+        setattr(config.markdown_symbol, f"heading_level_{level}", "")
+    config.markdown_symbol.unordered_list_item = "•"
+    return config
+
+
+def _html_escaped(markdown: str) -> str | None:
+    """`markdown` with each `<` that opens raw HTML escaped; None where that does not come to an end.
+
+    What was inside a block of HTML is parsed only when the block is none any more, hence the rounds.
+    """
+    source = markdown.encode()
+    for _ in range(ESCAPING_ROUNDS):
+        places = _html_openings(source)
+        if not places:
+            return source.decode()
+        source = b"\\".join(source[a:b] for a, b in pairwise([0, *places, len(source)]))
+    return None
+
+
+def _html_openings(source: bytes) -> list[int]:
+    found: set[int] = set()
+    for event, span in pyromark.events_with_range(source.decode(), options=OPTIONS):
+        if _is_html(event):
+            found.update(at for at in range(span["start"], span["end"]) if source[at : at + 1] == b"<")
+    return sorted(found)
+
+
+def _is_html(event: Any) -> bool:
+    return isinstance(event, dict) and ("Html" in event or "InlineHtml" in event)

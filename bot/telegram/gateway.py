@@ -1,0 +1,162 @@
+"""The way out: everything the bot sends to a chat goes through here, and Telegram's refusals get their meaning here.
+
+What Telegram refuses is repaired and sent again: formatting it cannot read, a topic that is gone, a group that has
+moved. A 429 is waited out by the message it hit and by nobody else. A message is repeated only when it cannot have
+arrived; where that is uncertain (the request was out, the answer never came) it is not, since Telegram knows no key by
+which it could tell the copy. Tries and waiting are bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeVar
+
+import httpx
+from telegram import Bot, InlineKeyboardMarkup, ReplyParameters
+from telegram.constants import ChatAction
+from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
+
+from bot.errors import ChatUnreachable, DeliveryError
+from bot.owner import Place
+from bot.telegram.splitting import Chunk
+
+log = logging.getLogger(__name__)
+
+LONGEST_WAIT = timedelta(minutes=5)
+TRIES = 8
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+UNREACHABLE = ("chat not found", "not enough rights", "have no rights", "chat_write_forbidden", "topic_closed")
+"""400s that say the same as a 403: nobody will read this, however often it is sent."""
+
+Sleep = Callable[[float], Awaitable[None]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message on its way; a repair makes another one of it."""
+
+    chat_id: int
+    thread_id: int | None
+    chunk: Chunk
+
+
+class Gateway:
+    """Sends what it is given, in the order it is called."""
+
+    def __init__(self, bot: Bot, *, longest_wait: timedelta = LONGEST_WAIT, sleep: Sleep = asyncio.sleep) -> None:
+        self._bot = bot
+        self._longest_wait = longest_wait
+        self._sleep = sleep
+
+    async def send(
+        self, place: Place, chunk: Chunk, *, reply_to: int | None = None, markup: InlineKeyboardMarkup | None = None
+    ) -> int | None:
+        """Send one message; its id, or None where nobody can say whether it arrived. Raises DeliveryError."""
+        question = None if reply_to is None else ReplyParameters(reply_to, allow_sending_without_reply=True)
+
+        async def attempt(outgoing: Outgoing) -> int:
+            sent = await self._bot.send_message(
+                outgoing.chat_id,
+                outgoing.chunk.text,
+                entities=outgoing.chunk.entities,
+                message_thread_id=outgoing.thread_id,
+                reply_parameters=question,
+                reply_markup=markup,
+            )
+            return sent.message_id
+
+        return await self._deliver(Outgoing(place.chat_id, place.thread_id, chunk), attempt)
+
+    async def edit(
+        self, place: Place, message_id: int, chunk: Chunk, *, markup: InlineKeyboardMarkup | None = None
+    ) -> bool:
+        """Show `chunk` in place of a message; False when that message is no longer there. Raises DeliveryError."""
+
+        async def attempt(outgoing: Outgoing) -> bool:
+            try:
+                await self._bot.edit_message_text(
+                    outgoing.chunk.text,
+                    outgoing.chat_id,
+                    message_id,
+                    entities=outgoing.chunk.entities,
+                    reply_markup=markup,
+                )
+            except BadRequest as refusal:
+                if "message to edit not found" in refusal.message.lower():
+                    return False
+                if "not modified" not in refusal.message.lower():
+                    raise
+            return True
+
+        return bool(await self._deliver(Outgoing(place.chat_id, None, chunk), attempt, is_idempotent=True))
+
+    async def show_typing(self, place: Place) -> None:
+        """Show for five seconds that an answer is being written. Not worth a second try, nor an error."""
+        try:
+            await self._bot.send_chat_action(place.chat_id, ChatAction.TYPING, message_thread_id=place.thread_id)
+        except RetryAfter as penalty:
+            await self._sleep(pause_of(penalty).total_seconds())
+        except TelegramError as error:
+            log.debug("the typing indicator failed: %s", _reason(error))
+
+    async def acknowledge(self, press_id: str, sentence: str) -> None:
+        """Answer a press, or its button would seem to work for ever. One that is too old needs no answer."""
+        try:
+            await self._bot.answer_callback_query(press_id, sentence)
+        except TelegramError as error:
+            log.info("a press could not be answered: %s", _reason(error))
+
+    async def _deliver(
+        self, outgoing: Outgoing, attempt: Callable[[Outgoing], Awaitable[T]], *, is_idempotent: bool = False
+    ) -> T | None:
+        patience = self._longest_wait
+        for tried in range(TRIES):
+            try:
+                return await attempt(outgoing)
+            except RetryAfter as penalty:
+                patience -= pause_of(penalty)
+                if patience < timedelta():
+                    raise DeliveryError("Telegram asks to wait longer than this message may") from penalty
+                await self._sleep(pause_of(penalty).total_seconds())
+            except (BadRequest, Forbidden, ChatMigrated) as refusal:
+                outgoing = _repaired(outgoing, refusal)
+                log.info("sending again in another way: %s", _reason(refusal))
+            except NetworkError as failure:
+                if not is_idempotent and not isinstance(failure.__cause__, NOT_SENT):
+                    log.warning("delivery is uncertain, not repeated: %s", _reason(failure))
+                    return None
+                await self._sleep(min(2**tried / 2, 8))
+            except TelegramError as failure:
+                raise DeliveryError(_reason(failure)) from failure
+        raise DeliveryError(f"not delivered in {TRIES} tries")
+
+
+def _repaired(outgoing: Outgoing, refusal: TelegramError) -> Outgoing:
+    """Another way to send the same words. Raises DeliveryError when there is none left."""
+    reason = refusal.message.lower()
+    if isinstance(refusal, ChatMigrated):
+        return replace(outgoing, chat_id=refusal.new_chat_id, thread_id=None)
+    if isinstance(refusal, Forbidden) or any(sign in reason for sign in UNREACHABLE):
+        raise ChatUnreachable(_reason(refusal)) from refusal
+    if "thread not found" in reason and outgoing.thread_id is not None:
+        return replace(outgoing, thread_id=None)
+    if outgoing.chunk.entities:
+        return replace(outgoing, chunk=Chunk(outgoing.chunk.text))
+    raise DeliveryError(_reason(refusal)) from refusal
+
+
+def pause_of(penalty: RetryAfter) -> timedelta:
+    """How long to wait: Telegram's library gives seconds, or a timedelta where PTB_TIMEDELTA is set."""
+    pause = penalty.retry_after
+    return pause if isinstance(pause, timedelta) else timedelta(seconds=pause)
+
+
+def _reason(error: TelegramError) -> str:
+    """Telegram's words up to where it begins to quote ours."""
+    return f"{type(error).__name__}: {error.message.partition(chr(39))[0]}"

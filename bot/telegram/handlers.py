@@ -1,0 +1,132 @@
+"""The people's side, as the worker sees it: reads an entry, has it answered or carried out, and says how it ended.
+
+This is the one place where an error becomes a sentence: a BotError names its own, whatever else goes wrong gets a
+general one and a traceback in the log. Nobody is told about a chat that cannot be reached any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from telegram import Update
+from telegram.ext import Application, ApplicationBuilder
+
+from bot.errors import BotError, ChatUnreachable, DeliveryError
+from bot.ports import Batch, Entry, State
+from bot.telegram.commands import COMMANDS, Call, Desk
+from bot.telegram.gateway import Gateway
+from bot.telegram.identity import identify
+from bot.telegram.inputs import Account, read, wish
+from bot.telegram.replies import TelegramReply
+from bot.texts import Language, language_of, text
+from bot.turn import Turns
+
+log = logging.getLogger(__name__)
+
+POOL_SECONDS = 10
+POLLING_CONNECTIONS = 4
+"""One is the library's default; a long poll that was torn may hold it for ever."""
+
+
+def application(token: str, api_url: str) -> Application[Any, Any, Any, Any, Any, Any]:
+    """The python-telegram-bot application for our own receiver: it owns the connections, not the updates."""
+    # The library's own switch, readable only there: penalties as timedelta, and no warning at each of them.
+    os.environ.setdefault("PTB_TIMEDELTA", "true")
+    return (
+        ApplicationBuilder()
+        .token(token)
+        .base_url(f"{api_url}/bot")
+        .base_file_url(f"{api_url}/file/bot")
+        .updater(None)
+        .job_queue(None)
+        .pool_timeout(POOL_SECONDS)
+        .get_updates_connection_pool_size(POLLING_CONNECTIONS)
+        .build()
+    )
+
+
+class TelegramFrontend:
+    """Implements the Frontend port."""
+
+    def __init__(self, turns: Turns, desk: Desk, gateway: Gateway, account: Account) -> None:
+        self._turns = turns
+        self._desk = desk
+        self._gateway = gateway
+        self._account = account
+
+    async def answer(self, batch: Batch, stop: asyncio.Event) -> State:
+        """Run one turn for the messages of the batch."""
+
+        async def work(reply: TelegramReply) -> None:
+            reading = read([_update(entry) for entry in batch.entries])
+            for key in reading.unreadable:
+                await reply.notice(key)
+            if reading.question is not None:
+                await self._turns.answer(batch.lane.owner, batch.lane.place, reading.question, reply, stop)
+
+        async with self._reply(batch) as reply:
+            return await _outcome(work, reply)
+
+    async def obey(self, batch: Batch) -> State:
+        """Carry out one command or press."""
+        update = _update(batch.entries[0])
+        if update.callback_query is not None:
+            # No button of ours asks for anything yet, so each press is a forged or a forgotten one.
+            await self._gateway.acknowledge(update.callback_query.id, text("button_expired", _language(update)))
+            return "done"
+        return await _outcome(lambda reply: self._obey(batch, update, reply), self._reply(batch))
+
+    async def decline(self, batch: Batch) -> State:
+        """Say that a later command overtook these messages."""
+        return await _outcome(lambda reply: reply.notice("turn_declined"), self._reply(batch))
+
+    async def _obey(self, batch: Batch, update: Update, reply: TelegramReply) -> None:
+        wished = wish(update.message, self._account) if update.message is not None else None
+        if wished is None:
+            return
+        if (command := COMMANDS.get(wished.name)) is not None:
+            await command.run(self._desk, Call(batch.lane, _language(update), wished.argument, reply))
+        elif wished.addressed:
+            await reply.notice("unknown_command")
+
+    def _reply(self, batch: Batch) -> TelegramReply:
+        """In a group an answer names the message it answers; in private there is only one it can be."""
+        update, place = _update(batch.entries[-1]), batch.lane.place
+        reply_to = None if place.is_private or update.message is None else update.message.message_id
+        return TelegramReply(self._gateway, place, _language(update), reply_to=reply_to)
+
+
+def _update(entry: Entry) -> Update:
+    return Update.de_json(dict(entry.update))
+
+
+def _language(update: Update) -> Language:
+    sender = identify(update)
+    return language_of(None) if sender is None else sender.language
+
+
+async def _outcome(work: Callable[[TelegramReply], Awaitable[None]], reply: TelegramReply) -> State:
+    """Do the work, and tell the person where it failed."""
+    try:
+        await work(reply)
+    except ChatUnreachable as gone:
+        log.info("nobody there: %s", gone)
+    except BotError as error:
+        log.warning("failed: %s: %s", type(error).__name__, error)
+        return await _apologise(reply, error.text)
+    except Exception:  # the edge: the person hears of it, the operator gets the traceback
+        log.exception("failed unexpectedly")
+        return await _apologise(reply, BotError.text)
+    return "done"
+
+
+async def _apologise(reply: TelegramReply, key: str) -> State:
+    try:
+        await reply.notice(key)
+    except DeliveryError as error:
+        log.info("the apology could not be delivered: %s", error)
+    return "failed"

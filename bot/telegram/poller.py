@@ -1,0 +1,98 @@
+"""Long polling that confirms an update only when it is stored.
+
+The offset moves past an update once the inbox has it. One that was fetched and not stored, because the process was
+stopped or the store was away, is delivered again. python-telegram-bot's own polling confirms what it has in memory,
+where a crash loses it. Whatever Telegram or the store answers, polling goes on, with one log line for a whole outage.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
+from telegram import Bot, Update
+from telegram.error import Conflict, RetryAfter, TelegramError
+
+from bot.errors import StoreError
+from bot.ports import Clock
+from bot.telegram.gateway import Sleep, pause_of
+
+log = logging.getLogger(__name__)
+
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
+POLL_TIMEOUT = timedelta(seconds=25)
+LONGEST_PAUSE = 30
+CONFLICT_PAUSE = 10
+
+Failure = TelegramError | StoreError
+
+
+class Poller:
+    """Fetches updates for one receiver, for ever."""
+
+    def __init__(
+        self, bot: Bot, receive: Callable[[Update], Awaitable[None]], clock: Clock, *, sleep: Sleep = asyncio.sleep
+    ) -> None:
+        self._bot = bot
+        self._receive = receive
+        self._clock = clock
+        self._sleep = sleep
+        self._offset: int | None = None
+        self._failures = 0
+        self._explained: set[type[Failure]] = set()
+        self.last_poll: datetime | None = None
+        """When Telegram last answered a poll; None: not yet."""
+
+    async def run(self) -> None:
+        """Receive until cancelled. What was fetched and not stored then is Telegram's to deliver again."""
+        while not await self._attempt(self._end_webhook):
+            pass
+        while True:
+            await self._attempt(self._poll)
+
+    async def _end_webhook(self) -> None:
+        """A webhook that was set forbids polling."""
+        await self._bot.delete_webhook(drop_pending_updates=False)
+
+    async def _poll(self) -> None:
+        updates = await self._bot.get_updates(self._offset, timeout=POLL_TIMEOUT, allowed_updates=ALLOWED_UPDATES)
+        self.last_poll = self._clock.now()
+        for update in updates:
+            await self._receive(update)
+            self._offset = update.update_id + 1
+        if not updates:
+            # Everything is confirmed. Asking without an offset is right even where the ids begin again at a lower
+            # number, as they do after a week of silence.
+            self._offset = None
+
+    async def _attempt(self, step: Callable[[], Awaitable[None]]) -> bool:
+        try:
+            await step()
+        except (TelegramError, StoreError) as failure:
+            self._failures += 1
+            self._explain(failure)
+            await self._sleep(self._pause(failure))
+            return False
+        if self._failures:
+            log.info("receiving again")
+            self._failures = 0
+            self._explained.clear()
+        return True
+
+    def _explain(self, failure: Failure) -> None:
+        if type(failure) not in self._explained:
+            log.warning("cannot receive, trying on: %s", _explained(failure))
+        self._explained.add(type(failure))
+
+    def _pause(self, failure: Failure) -> float:
+        if isinstance(failure, RetryAfter):
+            return pause_of(failure).total_seconds()
+        return CONFLICT_PAUSE if isinstance(failure, Conflict) else min(2 ** min(self._failures - 1, 5), LONGEST_PAUSE)
+
+
+def _explained(failure: Failure) -> str:
+    if isinstance(failure, Conflict):
+        return "another process takes this bot's updates (a second poller with the same token, or a webhook)"
+    return f"{type(failure).__name__}: {failure}"

@@ -1,0 +1,104 @@
+"""The way back to one person in one Place: typing, notices in their language, the answer in parts.
+
+Part n + 1 is sent only after Telegram has confirmed part n, or nobody can say whether it arrived: then the rest must
+still go out. A notice is our own sentence and is sent literally; only the model's text is Markdown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Self
+
+from bot.owner import Place
+from bot.telegram.formatting import chunks_of
+from bot.telegram.gateway import Gateway
+from bot.telegram.splitting import split
+from bot.texts import Language, text
+
+TYPING_SECONDS = 4.5
+"""Telegram shows the indicator for five seconds."""
+
+Record = Callable[[int | None], Awaitable[None]]
+"""Told of each message of an answer: its id, or None where its delivery is uncertain."""
+
+
+async def record_nothing(message_id: int | None) -> None:
+    """For replies nobody has to resume."""
+
+
+class TelegramReply:
+    """Implements the Reply port. Inside `async with`, the person sees that an answer is being written."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        place: Place,
+        language: Language,
+        *,
+        reply_to: int | None = None,
+        record: Record = record_nothing,
+    ) -> None:
+        self._gateway = gateway
+        self._place = place
+        self._language = language
+        self._reply_to = reply_to
+        self._record = record
+        self._grown: list[str] = []
+        self._typing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._typing = asyncio.create_task(self._keep_typing(), name="typing")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stop_typing()
+
+    @property
+    def shown(self) -> str:
+        """The text grown so far, since the last `restart`."""
+        return "".join(self._grown)
+
+    def grow(self, delta: str) -> None:
+        """More text of the answer has arrived."""
+        self._grown.append(delta)
+
+    def restart(self) -> None:
+        """What has grown so far is void."""
+        self._grown.clear()
+
+    async def notice(self, key: str, **values: str) -> None:
+        """Say one of our own sentences."""
+        await self.say(text(key, self._language, **values))
+
+    async def say(self, words: str) -> None:
+        """Send plain words, literally."""
+        for chunk in split(words):
+            await self._gateway.send(self._place, chunk, reply_to=self._asked())
+
+    async def deliver(self, markdown: str) -> None:
+        """Send the whole answer."""
+        chunks = await chunks_of(markdown)
+        await self._stop_typing()
+        for chunk in chunks or split(text("error_empty_answer", self._language)):
+            await self._record(await self._gateway.send(self._place, chunk, reply_to=self._asked()))
+
+    def _asked(self) -> int | None:
+        """The question, for the first message that answers it."""
+        reply_to, self._reply_to = self._reply_to, None
+        return reply_to
+
+    async def _keep_typing(self) -> None:
+        while True:
+            await self._gateway.show_typing(self._place)
+            await asyncio.sleep(TYPING_SECONDS)
+
+    async def _stop_typing(self) -> None:
+        """Before the first part is sent: an indicator that comes after the last one would promise more."""
+        if self._typing is not None:
+            self._typing.cancel()
+            await asyncio.gather(self._typing, return_exceptions=True)
+            self._typing = None
