@@ -24,6 +24,7 @@ VENDOR_NAMES = {
     "ToolContext": "the one context there is",
     "process_request": "python-telegram-bot's BaseRateLimiter",
     "process_update": "python-telegram-bot's Application",
+    "get_webhook_info": "a method of the Bot API, which the stand-in plays",
 }
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
