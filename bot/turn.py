@@ -115,7 +115,7 @@ async def _send(reply: Reply, answer: Answer) -> None:
     if answer.text:
         await reply.deliver(answer.text)
     if answer.ending:
-        await reply.notice(answer.ending)
+        await reply.notice(f"ending_{answer.ending}")
 
 
 async def _unless(stop: asyncio.Event, work: Awaitable[Answer]) -> Answer | None:

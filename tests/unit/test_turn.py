@@ -1,0 +1,218 @@
+"""A turn: load, run, commit, reply."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from bot.agent.scripted import calls, fails, hangs, says
+from bot.errors import ModelRefused, SessionGone
+from bot.session import words
+from bot.turn import INTERRUPTED
+from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP
+
+
+class Meanwhile:
+    """A model during whose call something else happens."""
+
+    def __init__(self, model, deed):
+        self.model, self.deed = model, deed
+
+    async def complete(self, request, on_text):
+        await self.deed()
+        return await self.model.complete(request, on_text)
+
+
+async def until(condition):
+    """Let the loop turn until `condition` holds, and then some more."""
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 - what is waited for is a plain value of a fake
+            await asyncio.sleep(0)
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def said(session):
+    return [(message.role, words(message.content)) for message in session.messages]
+
+
+async def test_a_turn_is_committed_whole_and_then_answered(house):
+    at = house(says("Hello, Anna!"))
+    screen = await at.ask("I am Anna.")
+
+    assert screen.delivered == ["Hello, Anna!"]
+    session = await at.active()
+    assert said(session) == [("user", "I am Anna."), ("assistant", "Hello, Anna!")]
+    assert (session.revision, session.next_seq, session.title) == (1, 2, "I am Anna.")
+
+
+async def test_the_next_turn_gets_what_was_said_before(house):
+    at = house(says("Hello, Anna!"), says("Anna."))
+    await at.ask("I am Anna.")
+    at.open()  # another process
+    await at.ask("Who am I?")
+
+    texts = [block["text"] for message in at.model.requests[1].messages for block in message["content"]]
+    assert [line for line in texts if not line.startswith("<sent")] == ["I am Anna.", "Hello, Anna!", "Who am I?"]
+
+
+async def test_people_and_places_do_not_share_a_session(house):
+    at = house(otherwise=lambda request: says(f"{len(request.messages)} messages"))
+    await at.ask("private to Anna")
+    in_group = await at.ask("in the group", place=GROUP)
+    of_boris = await at.ask("private to Boris", BORIS, BORIS_CHAT)
+    of_boris_in_group = await at.ask("in the group", BORIS, GROUP)
+
+    for screen in (in_group, of_boris, of_boris_in_group):
+        assert screen.delivered == ["1 messages"]
+
+
+async def test_a_tool_call_is_stored_with_its_result(house):
+    at = house(calls("remember", text="likes tea"), says("Noted."))
+    await at.ask("Remember that I like tea.")
+
+    kinds = [[block["type"] for block in message.content] for message in (await at.active()).messages]
+    assert kinds == [["text"], ["tool_use"], ["tool_result"], ["text"]]
+    assert [note.text for note in await at.notes.of(ANNA, ANNAS_CHAT)] == ["likes tea"]
+
+
+async def test_a_failed_turn_leaves_no_trace(house):
+    """C65: what the provider refuses is in no later request."""
+    at = house(fails(ModelRefused()), says("Of course."))
+    with pytest.raises(ModelRefused):
+        await at.ask("something terrible")
+    await at.ask("something nice")
+
+    assert said(await at.active()) == [("user", "something nice"), ("assistant", "Of course.")]
+
+
+async def test_an_update_that_is_known_is_delivered_again_and_not_given_to_the_model(house):
+    """C3: a run that died after its commit has only its delivery to finish."""
+    at = house(says("The answer."))
+    await at.ask("The question?", update_id=7)
+    screen = await at.ask("The question?", update_id=7)
+
+    assert screen.delivered == ["The answer."]
+    assert len(at.model.requests) == 1
+    assert (await at.active()).revision == 1
+
+
+async def test_stopping_keeps_what_was_shown_and_marks_it(house):
+    """C72: the stopped turn is closed legally and the next question is answered."""
+    at = house(calls("recall").and_(says("Let me see", stop="tool_use")), hangs("half an answer"), says("Gladly."))
+    stop = asyncio.Event()
+    running = asyncio.create_task(at.ask("Tell me everything.", stop=stop))
+    await until(lambda: len(at.model.requests) == 2)
+    stop.set()
+    screen = await running
+    await at.ask("Something else.")
+
+    shown = "Let me see\n\nhalf an answer"
+    assert screen.delivered == [shown]
+    assert screen.notices == ["ending_interrupted"]
+    assert said(await at.active())[1] == ("assistant", f"{shown}\n\n{INTERRUPTED}")
+
+
+async def test_stopping_before_the_first_word_says_only_that_it_stopped(house):
+    at = house(hangs())
+    stop = asyncio.Event()
+    stop.set()
+    screen = await at.ask("Tell me everything.", stop=stop)
+
+    assert (screen.delivered, screen.notices) == ([], ["ending_interrupted"])
+
+
+async def test_a_turn_whose_session_was_closed_meanwhile_is_not_stored_anywhere(house):
+    """C35: a late result of the old turn never lands in the new Session."""
+    at = house(says("too late"))
+    at.turns.agent.model = Meanwhile(at.model, lambda: at.lifecycle.new(ANNA, ANNAS_CHAT))
+    with pytest.raises(SessionGone):
+        await at.ask("Are you there?")
+
+    assert said(await at.active()) == []
+
+
+async def test_a_cancelled_turn_stores_nothing(house):
+    at = house(hangs("half"))
+    running = asyncio.create_task(at.ask("Hello?"))
+    await until(lambda: at.model.requests)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert (await at.active()).is_empty
+
+
+# ------------------------------------------------------------------------------------------ life of a Session
+
+
+async def test_a_session_goes_on_up_to_the_idle_limit(house):
+    at = house(says("One."), says("Two."))
+    await at.ask("one")
+    before = await at.active()
+    at.clock.advance(timedelta(minutes=30))
+    screen = await at.ask("two")
+
+    assert screen.notices == []
+    assert (await at.active()).id == before.id
+
+
+async def test_after_the_idle_limit_a_new_session_begins_and_the_person_is_told(house):
+    at = house(says("One."), says("Two."))
+    await at.ask("one")
+    before = await at.active()
+    at.clock.advance(timedelta(minutes=30, seconds=1))
+    screen = await at.ask("two")
+
+    assert screen.notices == ["session_expired"]
+    after = await at.active()
+    assert after.id != before.id
+    assert said(after) == [("user", "two"), ("assistant", "Two.")]
+
+
+async def test_a_day_and_a_half_is_not_half_a_day(house):
+    """Elapsed time in full: `timedelta.seconds` of 36 hours would be 12 hours."""
+    at = house(says("One."), says("Two."))
+    await at.ask("one")
+    at.clock.advance(timedelta(days=1, minutes=1))
+
+    assert (await at.ask("two")).notices == ["session_expired"]
+
+
+async def test_a_message_that_waited_does_not_expire_its_own_session(house):
+    """Its own date counts, not the moment at which it is taken up."""
+    at = house(says("One."), says("Two."))
+    await at.ask("one")
+    sent = at.clock.now() + timedelta(minutes=29)
+    at.clock.advance(timedelta(hours=2))
+    screen = await at.ask("two", at=sent)
+
+    assert screen.notices == []
+
+
+async def test_a_session_ends_at_its_greatest_age_however_busy_it_is(house):
+    at = house(otherwise=lambda request: says("Yes."))
+    first = await at.ask("first")
+    before = await at.active()
+    for _ in range(30 * 24 * 2 + 2):
+        at.clock.advance(timedelta(minutes=29))
+        await at.active()
+    at.clock.advance(timedelta(minutes=29))
+    while (at.clock.now() - before.created_at) <= timedelta(days=30):
+        at.clock.advance(timedelta(minutes=29))
+        await at.active()
+    screen = await at.ask("second")
+
+    assert (first.notices, screen.notices) == ([], ["session_expired"])
+    assert (await at.active()).id != before.id
+
+
+async def test_an_empty_session_expires_without_a_word(house):
+    """C28"""
+    at = house(says("Hello."))
+    await at.lifecycle.new(ANNA, ANNAS_CHAT)
+    at.clock.advance(timedelta(hours=5))
+
+    assert (await at.ask("hello")).notices == []
