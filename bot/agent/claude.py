@@ -1,0 +1,217 @@
+"""The Model behind a Messages API: Anthropic's, or any server that speaks `/v1/messages`.
+
+One client for the life of the process, no retries of its own (the loop has them), exactly one kind of credential. A
+call has succeeded when a stop reason arrived, not when the stream merely ended. The silence limit counts parsed events:
+pings keep a connection alive, not an answer. The SDK lets seven kinds of failure through that are no APIError;
+`classify` turns every kind into one of ours, with a message made of codes only: the vendor's texts may quote anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import anthropic
+import httpx2
+
+from bot.agent.blocks import encodable
+from bot.agent.prompt import with_breakpoints
+from bot.errors import ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
+from bot.ports import Completion, Json, Request
+from bot.session import Block, Usage
+
+OFFICIAL = "https://api.anthropic.com"
+
+_FAILURES = (
+    anthropic.AnthropicError,
+    httpx2.HTTPError,
+    OSError,
+    RuntimeError,
+    AssertionError,  # from the SDK, for a stream without events
+    AttributeError,  # from the SDK, for events without the fields it reads
+    LookupError,
+    TypeError,
+    ValueError,
+)
+_BY_TYPE: Mapping[str, type[ModelError]] = {
+    "overloaded_error": ModelBusy,
+    "api_error": ModelBusy,
+    "rate_limit_error": ModelBusy,
+    "timeout_error": ModelBusy,
+    "unavailable_error": ModelBusy,
+    "conflict_error": ModelBusy,
+    "request_too_large": PromptTooLong,
+    "exceed_context_size_error": PromptTooLong,
+    "invalid_request_error": ModelMisconfigured,
+    "authentication_error": ModelMisconfigured,
+    "billing_error": ModelMisconfigured,
+    "permission_error": ModelMisconfigured,
+    "not_found_error": ModelMisconfigured,
+}
+_BY_STATUS: Mapping[int, type[ModelError]] = {
+    200: ModelBusy,
+    408: ModelBusy,
+    409: ModelBusy,
+    413: PromptTooLong,
+    429: ModelBusy,
+}
+_SPENT = re.compile(r"(ramp_limit_exceeded|\w*spend_limit_reached)")
+"""A rate limit that does not pass by waiting: the operator has to act."""
+_TOO_LONG = re.compile(r"prompt is too long|exceeds?\b.{0,40}\bcontext|context (length|window|size)", re.IGNORECASE)
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
+_SERVER_FAULT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server, the key for it, and what it can do. Anything beyond a plain request is off for unknown servers."""
+
+    url: str
+    key: str
+    credential: Literal["bearer", "x-api-key"] = "bearer"
+    caching: bool = False
+
+    @classmethod
+    def at(cls, url: str, key: str) -> Endpoint:
+        """What is known of the server at this address."""
+        return cls(url, key, caching=urlsplit(url).hostname == urlsplit(OFFICIAL).hostname)
+
+
+class Claude:
+    """Implements Model through the vendor's SDK. Made once per process, inside the event loop."""
+
+    def __init__(self, endpoint: Endpoint, *, silence_seconds: float = 60.0) -> None:
+        self._endpoint = endpoint
+        self._silence = silence_seconds
+        self._client = anthropic.AsyncAnthropic(
+            api_key=endpoint.key or "none",
+            base_url=endpoint.url,
+            max_retries=0,
+            timeout=httpx2.Timeout(silence_seconds, connect=5.0),
+            default_headers=_credential(endpoint),
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        """Call the model once, streaming. Raises a ModelError that carries the usage known so far."""
+        billed: list[Usage] = []
+        try:
+            message = await self._heard(body(request, self._endpoint), on_text, billed)
+        except _FAILURES as error:
+            failure = classify(error)
+            failure.usage = billed[-1] if billed else None
+            raise failure from None
+        if message is None or message.stop_reason is None:
+            failure = ModelBusy("the stream ended without a stop reason")
+            failure.usage = billed[-1] if billed else None
+            raise failure
+        return Completion(tuple(_block(block) for block in message.content), message.stop_reason, _usage(message.usage))
+
+    async def _heard(self, wanted: dict[str, Any], on_text: Callable[[str], None], billed: list[Usage]) -> Any:
+        """The whole message; what its start is billed goes to `billed` at once, for a torn stream costs too."""
+        now = asyncio.get_running_loop().time
+        async with asyncio.timeout(self._silence) as limit, self._client.messages.stream(**wanted) as stream:
+            async for event in stream:
+                limit.reschedule(now() + self._silence)
+                if event.type == "text":
+                    on_text(event.text)
+                elif event.type == "message_start":
+                    billed.append(_usage(event.message.usage))
+            return stream.current_message_snapshot
+
+
+def _credential(endpoint: Endpoint) -> Any:
+    """One header and never two: some servers refuse both together."""
+    if endpoint.credential == "bearer":
+        return None
+    return {"x-api-key": endpoint.key, "Authorization": anthropic.omit}
+
+
+def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
+    """The request as this server takes it."""
+    system, messages = request.system, request.messages
+    wanted: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens}
+    if endpoint.caching:
+        system, messages = with_breakpoints(system, messages)  # type: ignore[assignment]  # blocks are as good as text
+    if request.tools:
+        wanted |= {"tools": list(request.tools), "tool_choice": {"type": request.tool_choice}}
+    if request.end_user:
+        wanted["metadata"] = {"user_id": request.end_user}
+    return {**wanted, "system": system, "messages": list(messages)}
+
+
+def _block(block: Any) -> Block:
+    """A block as it came; optional fields that are null say nothing, and other servers may not know them."""
+    plain: Json = block.to_dict(exclude_none=block.type in {"text", "tool_use"})
+    return encodable(plain)  # type: ignore[no-any-return]  # JSON in, JSON out
+
+
+def _usage(reported: Any) -> Usage:
+    """What a server leaves out counts as nothing."""
+    return Usage(
+        input_tokens=getattr(reported, "input_tokens", 0) or 0,
+        output_tokens=getattr(reported, "output_tokens", 0) or 0,
+        cache_read_tokens=getattr(reported, "cache_read_input_tokens", 0) or 0,
+        cache_write_tokens=getattr(reported, "cache_creation_input_tokens", 0) or 0,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ failures
+
+
+def classify(error: Exception) -> ModelError:
+    """Which of our errors a failure of the SDK is."""
+    match error:
+        case anthropic.APIStatusError():
+            return _classify_status(error)
+        case TimeoutError():
+            return ModelBusy("the model was silent for too long")
+        case AssertionError():
+            return ModelBusy("an empty answer: is ANTHROPIC_BASE_URL right, or is a captive portal in the way?")
+        case anthropic.CredentialsError():
+            return ModelMisconfigured("no usable credentials")
+    return ModelBusy(f"the connection or the stream broke: {type(error).__name__}")
+
+
+def _classify_status(error: anthropic.APIStatusError) -> ModelError:
+    message = (
+        f"status {error.status_code}, {_code(error.type)}, {_code(error.error_code)}, request {_code(error.request_id)}"
+    )
+    kind = _kind(error)
+    return ModelBusy(message, retry_after=_retry_after(error.response.headers)) if kind is ModelBusy else kind(message)
+
+
+def _kind(error: anthropic.APIStatusError) -> type[ModelError]:
+    if error.error_code and _SPENT.fullmatch(error.error_code):
+        return ModelMisconfigured
+    known = _BY_TYPE.get(error.type or "")
+    default = ModelBusy if error.status_code >= _SERVER_FAULT else ModelMisconfigured
+    kind = known or _BY_STATUS.get(error.status_code, default)
+    if kind is ModelMisconfigured and _TOO_LONG.search(error.api_message or ""):
+        return PromptTooLong
+    is_passing = error.response.headers.get("x-should-retry") == "true"
+    return ModelBusy if is_passing and kind is ModelMisconfigured else kind
+
+
+def _code(value: object) -> str:
+    """A code is short and has no spaces; whatever else a server put in its place stays out of our log."""
+    return value if isinstance(value, str) and _CODE.fullmatch(value) else "-"
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(seconds) and seconds >= 0:
+            return seconds
+    return None
