@@ -55,10 +55,11 @@ class Triggers:
 
 @dataclass(frozen=True, slots=True)
 class Summariser:
-    """The model that writes summaries, and how long it may take, in seconds."""
+    """The model that writes summaries, how they are measured, and how long one may take, in seconds."""
 
     model: Model
     name: str
+    count: CountTokens
     max_tokens: int = 900
     seconds: float = 20.0
 
@@ -92,14 +93,12 @@ class Compactor:
         summariser: Summariser,
         triggers: Triggers,
         clock: Clock,
-        count: CountTokens,
     ) -> None:
         self._sessions = sessions
         self._archive = archive
         self._summariser = summariser
         self._triggers = triggers
         self._clock = clock
-        self._count = count
         self._running: dict[str, asyncio.Task[None]] = {}
 
     def consider(self, owner: Owner, session: Session) -> None:
@@ -167,7 +166,7 @@ class Compactor:
             text=text,
             up_to=old[-1].seq,
             epoch=session.epoch + 1,
-            tokens=await self._count(text),
+            tokens=await self._summariser.count(text),
             model=self._summariser.name,
             at=self._clock.now(),
             gaps=session.summary.gaps if session.summary else (),

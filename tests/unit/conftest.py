@@ -70,8 +70,8 @@ class House:
         toolbox = Toolbox([*notes_tools(self.notes), *plan_tools()])
         pauses = Pauses(lambda: 0.0, sleep=self._sleep)
         agent = Agent(self.model, toolbox, Prompt("model", b"key"), Limits(), pauses)
-        summariser = Summariser(self.summary_model, "small-model")
-        self.compactor = Compactor(self.sessions, self.archive, summariser, self.triggers, self.clock, count_words)
+        summariser = Summariser(self.summary_model, "small-model", count_words)
+        self.compactor = Compactor(self.sessions, self.archive, summariser, self.triggers, self.clock)
         self.turns = Turns(self.sessions, agent, self.compactor, count_words, self.clock, self.new_id, LIFETIME)
         self.lifecycle = Lifecycle(self.sessions, self.archive, self.clock, self.new_id)
 

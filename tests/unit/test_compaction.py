@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -211,7 +212,7 @@ async def test_a_summary_that_repeats_the_old_one_is_refused(house):
 async def test_a_summariser_that_never_returns_is_cut_off_and_nobody_waits_for_it(house):
     """C38"""
     at = house(otherwise=chatty, triggers=SMALL, summaries=[hangs()])
-    at.compactor._summariser = type(at.compactor._summariser)(at.summary_model, "small-model", seconds=0.01)
+    at.compactor._summariser = replace(at.compactor._summariser, seconds=0.01)
     await talk(at, 4)
 
     assert (await at.active()).compaction.fails == 1
