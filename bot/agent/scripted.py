@@ -12,7 +12,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.agent.blocks import text_block
@@ -71,18 +71,13 @@ def hangs(text: str = "") -> Line:
     return replace(says(text), is_endless=True)
 
 
-@dataclass(slots=True)
 class Scripted:
     """The Model of a test. `otherwise` writes the answers once the script has ended."""
-
-    script: list[Line | Writer]
-    otherwise: Writer | None
-    requests: list[Request] = field(default_factory=list)
 
     def __init__(self, *script: Line | Writer, otherwise: Writer | None = None) -> None:
         self.script = list(script)
         self.otherwise = otherwise
-        self.requests = []
+        self.requests: list[Request] = []
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         """Answer with the script's next line."""

@@ -67,7 +67,7 @@ class Tool:
         return {
             "name": self.name,
             "description": self.description,
-            "input_schema": self.arguments.model_json_schema(),
+            "input_schema": _untitled(self.arguments.model_json_schema()),
         }
 
 
@@ -99,6 +99,13 @@ def _complaint(invalid: ValidationError) -> str:
     """What is wrong and where, without the values."""
     errors = invalid.errors(include_url=False, include_context=False, include_input=False)
     return "; ".join(f"{'.'.join(map(str, error['loc'])) or 'input'}: {error['msg']}" for error in errors[:5])
+
+
+def _untitled(schema: Any) -> Any:
+    """The schema without pydantic's titles, which repeat the names and are paid for with every request."""
+    if isinstance(schema, Mapping):
+        return {key: _untitled(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
+    return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
 # ------------------------------------------------------------------------------------------------ registration
