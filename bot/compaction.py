@@ -20,6 +20,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from bot.errors import BotError, SummaryRejected
+from bot.ops.stopping import end
 from bot.owner import Owner
 from bot.ports import Archive, Clock, Completion, CountTokens, Model, Request, SessionStore
 from bot.session import CompactionState, Message, Session, Summary, legible
@@ -116,10 +117,7 @@ class Compactor:
 
     async def aclose(self) -> None:
         """Give up what still runs: an unfinished compaction has changed nothing."""
-        running = list(self._running.values())
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await end(*self._running.values())
 
     async def _attempt(self, owner: Owner, session: Session) -> None:
         try:

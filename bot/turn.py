@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from bot.agent.loop import Agent, Answer
 from bot.agent.prompt import user_content
 from bot.compaction import Compactor
 from bot.errors import AlreadyActive, StoreUnavailable
+from bot.ops.stopping import unless
 from bot.owner import Owner, Place
 from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
-from bot.session import Block, ClosedTurn, Lifetime, PromptSize, Role, Session, Usage, legible, number, title, words
+from bot.session import Block, ClosedTurn, Lifetime, PromptSize, Role, Session, Usage, number, title, words
+from bot.tokens import message_tokens
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class Turns:
         if fresh is None:
             return
 
-        answer = await _unless(stop, self.agent.run(owner, place, session, fresh, reply))
+        answer = await unless(stop, self.agent.run(owner, place, session, fresh, reply))
         ended = answer or _interrupted(session, reply.shown)
         closed = await self._close(session, fresh, ended)
         await self.sessions.commit(owner, session, closed)
@@ -85,7 +86,7 @@ class Turns:
 
     async def _close(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
         entries: list[tuple[Role, tuple[Block, ...]]] = [("user", user_content(question)), *answer.exchange]
-        counted = [(role, content, await self.count(legible(content))) for role, content in entries]
+        counted = [(role, content, await message_tokens(self.count, content)) for role, content in entries]
         return ClosedTurn(
             messages=number(session, question.turn, counted, question.at),
             update_ids=tuple(part.update_id for part in question.parts),
@@ -116,16 +117,3 @@ async def _send(reply: Reply, answer: Answer) -> None:
         await reply.deliver(answer.text)
     if answer.ending:
         await reply.notice(f"ending_{answer.ending}")
-
-
-async def _unless(stop: asyncio.Event, work: Awaitable[Answer]) -> Answer | None:
-    """The result of `work`, or None when `stop` was set first; the work is then cancelled and has ended."""
-    running = asyncio.ensure_future(work)
-    stopping = asyncio.ensure_future(stop.wait())
-    try:
-        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        return running.result() if running.done() else None
-    finally:
-        running.cancel()
-        stopping.cancel()
-        await asyncio.gather(running, stopping, return_exceptions=True)

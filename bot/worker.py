@@ -15,6 +15,7 @@ import asyncio
 import logging
 
 from bot.ops.logs import bound
+from bot.ops.stopping import end
 from bot.owner import Lane
 from bot.ports import Batch, Claim, Frontend, Inbox, State
 
@@ -43,9 +44,9 @@ class Worker:
             await asyncio.wait({claiming, watching, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._leaving = True
-            await _end(claiming, leaving)
+            await end(claiming, leaving)
             await self._drain(grace_seconds)
-            await _end(watching)
+            await end(watching)
         _raise_failure(claiming, watching)
 
     async def _claim_lanes(self) -> None:
@@ -104,13 +105,7 @@ class Worker:
     async def _drain(self, grace_seconds: float) -> None:
         if self._serving:
             await asyncio.wait(self._serving, timeout=grace_seconds)
-        await _end(*self._serving)
-
-
-async def _end(*tasks: asyncio.Task[None] | asyncio.Task[bool]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*self._serving)
 
 
 def _raise_failure(*tasks: asyncio.Task[None]) -> None:

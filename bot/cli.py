@@ -1,0 +1,81 @@
+"""The command line: `bot run`, `bot check`.
+
+An operator's mistake is one sentence on standard error and a non-zero exit code, never a traceback: whatever goes wrong
+before the bot works is a StartError. A vendor package is imported only once the settings are known to be sound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+
+from bot.errors import StartError
+from bot.ops import logs
+from bot.settings import Settings
+
+FAULT = 2
+"""The exit code of a start that failed."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that `arguments` (the process's own, by default) name, and exit."""
+    options = _parser().parse_args(arguments)
+    try:
+        settings = Settings.read(os.environ)
+        logs.configure(settings.log_level, settings.log_format, settings.secrets)
+        sys.exit(asyncio.run(options.command(settings, options)))
+    except StartError as fault:
+        sys.stderr.write(f"{fault}\n")
+        sys.exit(FAULT)
+
+
+async def run(settings: Settings, _options: argparse.Namespace) -> int:
+    """Answer people until SIGTERM or SIGINT."""
+    from bot import app  # noqa: PLC0415 - a wrong setting should not cost two seconds of imports
+
+    leave = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, leave.set)
+    await app.run(settings, leave=leave)
+    return 0
+
+
+async def check(settings: Settings, options: argparse.Namespace) -> int:
+    """Say what in the database is not as it should be, and mend it where asked to."""
+    from bot import app  # noqa: PLC0415 - as above
+
+    differences = await app.check(settings, repair=options.repair)
+    for sentence in differences:
+        sys.stdout.write(f"{sentence}\n")
+    if options.repair:
+        sys.stdout.write("Indexes, validators and expiry are as they should be.\n")
+        return 0
+    if differences:
+        sys.stdout.write("Run `bot check --repair` to mend this.\n")
+        return 1
+    sys.stdout.write("All is as it should be.\n")
+    return 0
+
+
+Command = Callable[[Settings, argparse.Namespace], Awaitable[int]]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bot", description="A Telegram AI chatbot whose Sessions live in MongoDB.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add(commands, "run", run, "answer people until told to stop")
+    checking = _add(commands, "check", check, "compare the database's indexes and validators with what they should be")
+    checking.add_argument("--repair", action="store_true", help="create and mend them")
+    return parser
+
+
+def _add(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, command: Command, meaning: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=meaning, description=meaning)
+    parser.set_defaults(command=command)
+    return parser
