@@ -88,7 +88,7 @@ def _forget(world: World, params: Params) -> None:
         world.updates.clear()
 
 
-def get_webhook_info(world: World, _: Params) -> Json:
+def show_webhook(world: World, _: Params) -> Json:
     found: dict[str, Any] = {
         "url": world.webhook.url,
         "has_custom_certificate": False,
@@ -108,5 +108,5 @@ RECEIVING = {
     "getUpdates": get_updates,
     "setWebhook": set_webhook,
     "deleteWebhook": delete_webhook,
-    "getWebhookInfo": get_webhook_info,
+    "getWebhookInfo": show_webhook,
 }

@@ -80,7 +80,7 @@ def delete_message(world: World, params: Params) -> bool:
     message = chat.find(params.number("message_id"))
     if message is None:
         raise bad("message to delete not found")
-    foreign = message["from"]["id"] != world.bot_id
+    foreign = not _own(world, message)
     if world.stamp - message["date"] > DELETABLE.total_seconds() or (
         foreign and chat.standing != "administrator" and chat.type != "private"
     ):
@@ -112,6 +112,8 @@ def _addressed(world: World, params: Params, kind: tuple[int, str, str, str]) ->
     formatted = parsed(params.text(words), params.text("parse_mode"))
     chat = world.chat(params.text("chat_id"))
     given = [] if params.text("parse_mode") else params.json(entities) or []
+    if not isinstance(given, list):
+        raise bad("can't parse entities: expected an Array of MessageEntity")
     return chat, shown(formatted, given, limit, long)
 
 
@@ -145,6 +147,8 @@ def _replied(chat: Chat, params: Params) -> Json:
         "message_id": params.number("reply_to_message_id"),
         "allow_sending_without_reply": params.flag("allow_sending_without_reply"),
     }
+    if not isinstance(reply, dict):
+        raise bad("can't parse reply parameters: expected an Object")
     if not reply.get("message_id"):
         return {}
     found = chat.find(int(reply["message_id"]))
@@ -155,11 +159,15 @@ def _replied(chat: Chat, params: Params) -> Json:
     return {"reply_to_message": {key: value for key, value in found.items() if key != "reply_to_message"}}
 
 
+def _own(world: World, message: Json) -> bool:
+    return bool(message.get("from", {}).get("id") == world.bot_id)
+
+
 def _editable(world: World, chat: Chat, params: Params) -> Json:
     message = chat.find(params.number("message_id"))
     if message is None:
         raise bad("message to edit not found")
-    if message["from"]["id"] != world.bot_id:
+    if not _own(world, message):
         raise bad("message can't be edited")
     return message
 

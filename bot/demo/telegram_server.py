@@ -13,66 +13,74 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 from aiohttp import web
 
 from bot.demo.telegram_bell import Bell
 from bot.demo.telegram_chats import Chat
-from bot.demo.telegram_faults import PAGE, Fault, FaultSchedule, RateModel
-from bot.demo.telegram_journal import Call, Journal
-from bot.demo.telegram_methods import CANONICAL, COUNTED, METHODS
-from bot.demo.telegram_params import Params, read_params
+from bot.demo.telegram_control import Control
+from bot.demo.telegram_happenings import Happenings
 from bot.demo.telegram_people import Person
-from bot.demo.telegram_rules import UPLOAD_BYTES, Json, Refused
+from bot.demo.telegram_rules import UPLOAD_BYTES, Json
+from bot.demo.telegram_surface import Surface
 from bot.demo.telegram_updates import Updates
+from bot.demo.telegram_webhook import Pusher
 from bot.demo.telegram_world import World
 from bot.ports import Clock
 
 TOKEN = "123456:TEST-token-of-the-emulated-bot-000000"  # noqa: S105 - opens nothing but this stand-in
+NAME = "emulated_bot"
 FIRST_UPDATE = 870_000_001
 RECHECK = 0.05
-NOT_FOUND = Refused(404, "Not Found")
 Value = TypeVar("Value")
 
 
 class TelegramServer:
-    """Telegram, as far as a bot can see it."""
+    """Telegram, as far as a bot can see it.
+
+    `journal` has every call, `faults` what goes wrong next, `surface.rate` a RateModel once the flood rules are wanted,
+    `pushes` the tries of the webhook. `pace` shortens a webhook's seconds; `topics` lets private chats have topics.
+    """
 
     def __init__(
-        self, *, clock: Clock, token: str = TOKEN, username: str = "emulated_bot", topics: bool = False
+        self, *, clock: Clock, token: str = TOKEN, port: int = 0, pace: float = 1, topics: bool = False
     ) -> None:
         bell = Bell()
-        bot = {"id": int(token.partition(":")[0]), "is_bot": True, "first_name": "Emulated", "username": username}
+        bot = {"id": int(token.partition(":")[0]), "is_bot": True, "first_name": "Emulated", "username": NAME}
         if topics:
             bot["has_topics_enabled"] = True
         self.token = token
         self.world = World(clock, bot, Updates(clock, bell, FIRST_UPDATE), bell)
-        self.journal = Journal()
-        self.faults = FaultSchedule()
-        self.rate: RateModel | None = None
-        """Set a RateModel to switch Telegram's flood rules on."""
+        self.surface = Surface(self.world, token)
+        self.journal = self.surface.journal
+        self.faults = self.surface.faults
+        self.events = Happenings(self.world)
+        self.people: dict[int, Person] = {}
         self.url = ""
-        self._runner: web.AppRunner | None = None
+        self._port = port
+        self._pusher = Pusher(self.world, pace)
+        self.pushes = self._pusher.pushes
 
     # ------------------------------------------------------------------------------------------------ running
 
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=2 * UPLOAD_BYTES)
-        app.router.add_route("*", "/bot{token}/{method}", self._answer)
-        app.router.add_get("/file/bot{token}/{path:.+}", self._download)
+        app = web.Application(client_max_size=2 * UPLOAD_BYTES, middlewares=[Control.guard])
+        app.add_routes([*self.surface.routes(), *Control(self).routes()])
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
+        await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
         self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        self._pushing = asyncio.create_task(self._pusher.run())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
+        self._pushing.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._pushing
+        await self._runner.cleanup()
 
     @property
     def base_url(self) -> str:
@@ -84,33 +92,27 @@ class TelegramServer:
         """What python-telegram-bot calls `base_file_url`."""
         return f"{self.url}/file/bot"
 
-    # ------------------------------------------------------------------------------------------------- people
+    # ------------------------------------------------------------------------------------- people and places
 
     def person(self, user_id: int, first_name: str, language_code: str = "en", **user: Any) -> Person:
         """Somebody with a client; the bot may not write to them before they wrote to it."""
         known = {"id": user_id, "is_bot": False, "first_name": first_name, "language_code": language_code, **user}
         self.world.users[user_id] = known
         chat = Chat(id=user_id, type="private", name=first_name, bot_id=self.world.bot_id, standing="unstarted")
-        return Person(self.world, user_id, self.world.chats.setdefault(user_id, chat))
+        person = Person(self.world, user_id, self.world.chats.setdefault(user_id, chat))
+        return self.people.setdefault(user_id, person)
 
     def group(self, title: str = "Friends", members: Sequence[Person] = (), **extra: Any) -> Chat:
         """A basic group the bot is in."""
-        return self._joined(self.world.add_chat("group", title, **extra), members)
+        return _joined(self.world.add_chat("group", title, **extra), members)
 
     def supergroup(self, title: str = "Community", members: Sequence[Person] = (), **extra: Any) -> Chat:
         """A supergroup the bot is in; `forum=True` gives it topics."""
-        return self._joined(self.world.add_chat("supergroup", title, **extra), members)
+        return _joined(self.world.add_chat("supergroup", title, **extra), members)
 
     def channel(self, title: str = "News", **extra: Any) -> Chat:
         """A channel the bot is in."""
         return self.world.add_chat("channel", title, **extra)
-
-    def _joined(self, chat: Chat, members: Sequence[Person]) -> Chat:
-        chat.members.update(person.id for person in members)
-        for person in members:
-            if person.chat.standing == "unstarted":
-                person.chat.standing = "stranger"
-        return chat
 
     def deliver(self, update: Json) -> int:
         """Queue a raw update: any kind, any id, also one that was delivered before."""
@@ -127,73 +129,10 @@ class TelegramServer:
             raise AssertionError(f"not within {seconds} s: {where}\nlast calls:\n{self.journal.tail()}") from None
         return value
 
-    # --------------------------------------------------------------------------------------------------- HTTP
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
-        method = CANONICAL.get(request.match_info["method"].lower())
-        if (refusal := self._check_token(request.match_info["token"])) is not None or method is None:
-            return _refused(refusal or NOT_FOUND)
-        params = await read_params(request)
-        call = self.journal.begin(method, params.values, self.world.now)
-        fault = self.faults.take(method, call.chat_id)
-        response = await self._faulty(call, params, fault)
-        self.world.bell.ring()
-        if response is None and request.transport is not None:
-            request.transport.abort()
-        return response or web.Response()
-
-    def _check_token(self, token: str) -> Refused | None:
-        """Telegram calls a malformed token not found, a wrong one unauthorized."""
-        if not re.fullmatch(r"\d+:[\w-]+", token):
-            return NOT_FOUND
-        return None if token == self.token else Refused(401, "Unauthorized")
-
-    async def _faulty(self, call: Call, params: Params, fault: Fault | None) -> web.Response | None:
-        """The answer, after what goes wrong on the way; None: the connection breaks."""
-        if fault is None or fault.when == "after":
-            response = await self._perform(call, params)
-        if fault is not None:
-            await fault.wait()
-            if fault.drop:
-                return None
-            if fault.page:
-                return self._page(call, fault)
-            if fault.refusal is not None:
-                return self._refuse(call, fault.refusal)
-            if fault.when == "before":
-                response = await self._perform(call, params)
-        return response
-
-    async def _perform(self, call: Call, params: Params) -> web.Response:
-        try:
-            if self.rate is not None and call.chat_id is not None and call.method.startswith(COUNTED):
-                self.rate.check(call.chat_id, self.world.now)
-            result = METHODS[call.method](self.world, params)
-            if inspect.isawaitable(result):
-                result = await result
-        except Refused as refusal:
-            return self._refuse(call, refusal)
-        self.journal.end(call, 200, result)
-        return web.json_response({"ok": True, "result": result})
-
-    def _refuse(self, call: Call, refusal: Refused) -> web.Response:
-        self.journal.end(call, refusal.code, error=refusal.description)
-        return _refused(refusal)
-
-    def _page(self, call: Call, fault: Fault) -> web.Response:
-        self.journal.end(call, fault.page, error="HTML page")
-        return web.Response(status=fault.page, text=PAGE.format(fault.page), content_type="text/html")
-
-    async def _download(self, request: web.Request) -> web.Response:
-        found = (stored for stored in self.world.files.values() if stored.path == request.match_info["path"])
-        stored = next(found, None)
-        if request.match_info["token"] != self.token or stored is None:
-            return _refused(NOT_FOUND)
-        return web.Response(body=stored.content, content_type="application/octet-stream")
-
-
-def _refused(refusal: Refused) -> web.Response:
-    body: Json = {"ok": False, "error_code": refusal.code, "description": refusal.description}
-    if refusal.parameters:
-        body["parameters"] = refusal.parameters
-    return web.json_response(body, status=refusal.code)
+def _joined(chat: Chat, members: Sequence[Person]) -> Chat:
+    chat.members.update(person.id for person in members)
+    for person in members:
+        if person.chat.standing == "unstarted":
+            person.chat.standing = "stranger"
+    return chat

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from bot.demo.telegram_bell import Bell
-from bot.demo.telegram_chats import Chat, ChatType
+from bot.demo.telegram_chats import Chat, ChatType, Standing
 from bot.demo.telegram_rules import QUERY_SECONDS, Json, bad
 from bot.demo.telegram_updates import Updates
 from bot.ports import Clock
@@ -142,6 +142,14 @@ class World:
         self.files[stored.file_id] = stored
         return stored
 
-    def member(self, standing: str, user: Json) -> Json:
-        """A ChatMember."""
-        return {"user": user, "status": standing}
+    def bot_moved(self, chat: Chat, before: Standing, by: Json) -> None:
+        """Tell the bot that its place in a chat changed."""
+        old, new = (
+            {"user": self.bot, "status": _STATUS.get(standing, standing)} for standing in (before, chat.standing)
+        )
+        payload = {"chat": chat.json(), "from": by, "date": self.stamp, "old_chat_member": old, "new_chat_member": new}
+        self.updates.add("my_chat_member", payload)
+        self.bell.ring()
+
+
+_STATUS = {"unstarted": "left", "stranger": "left", "deactivated": "left"}
