@@ -1,9 +1,10 @@
 """The model's Markdown as Telegram shows it: plain text and entities, never MarkdownV2 or HTML.
 
 The conversion is telegramify-markdown's. Added here: raw HTML that stands in the text is kept (the library drops it,
-and with it the `<String>` of every `List<String>`), links Telegram would refuse or that mention people lose their
-entity and keep their text, and an answer that converts to nothing is sent as it was written. Formatting is a courtesy:
-where it would cost more than it is worth (a huge or hostile text), the plain text goes out instead.
+and with it the `<String>` of every `List<String>`), and so is a list of sources nobody refers to; links Telegram would
+refuse or that mention people lose their entity and keep their text; an answer that converts to nothing is sent as it
+was written. Formatting is a courtesy: where it would cost more than it is worth (a huge or hostile text), the plain
+text goes out instead.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def format_chunks(markdown: str) -> tuple[Chunk, ...]:
 
 def formatted(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
     """An answer as text and entities, of any length; without entities where it cannot be formatted."""
-    escaped = _html_escaped(markdown) if len(markdown) <= LONGEST_FORMATTED else None
+    escaped = _escaped(markdown) if len(markdown) <= LONGEST_FORMATTED else None
     if escaped is None:
         return markdown, ()
     text, found = convert(escaped, config=_config())
@@ -95,27 +96,37 @@ def _config() -> RenderConfig:
     return config
 
 
-def _html_escaped(markdown: str) -> str | None:
-    """`markdown` with each `<` that opens raw HTML escaped; None where that does not come to an end.
+def _escaped(markdown: str) -> str | None:
+    """`markdown` with the start of everything escaped that would vanish; None where that does not come to an end.
 
     What was inside a block of HTML is parsed only when the block is none any more, hence the rounds.
     """
     source = markdown.encode()
     for _ in range(ESCAPING_ROUNDS):
-        places = _html_openings(source)
+        places = _vanishing(source)
         if not places:
             return source.decode()
         source = b"\\".join(source[a:b] for a, b in pairwise([0, *places, len(source)]))
     return None
 
 
-def _html_openings(source: bytes) -> list[int]:
-    found: set[int] = set()
-    for event, span in pyromark.events_with_range(source.decode(), options=OPTIONS):
-        if _is_html(event):
-            found.update(at for at in range(span["start"], span["end"]) if source[at : at + 1] == b"<")
-    return sorted(found)
+def _vanishing(source: bytes) -> list[int]:
+    """Where raw HTML opens, and where an address is defined that no link uses."""
+    text = source.decode()
+    html: set[int] = set()
+    used: set[str] = set()
+    for event, span in pyromark.events_with_range(text, options=OPTIONS):
+        if not isinstance(event, dict):
+            continue
+        if "Html" in event or "InlineHtml" in event:
+            html.update(at for at in range(span["start"], span["end"]) if source[at : at + 1] == b"<")
+        used.add(_label(event.get("Start")))
+    definitions = pyromark.reference_definitions(text, options=OPTIONS) if "]:" in text else {}
+    unused = {found["span"]["start"] for label, found in definitions.items() if label.casefold() not in used}
+    return sorted(html | unused)
 
 
-def _is_html(event: Any) -> bool:
-    return isinstance(event, dict) and ("Html" in event or "InlineHtml" in event)
+def _label(start: Any) -> str:
+    """The label a link or an image refers to its address by."""
+    tag = start if isinstance(start, dict) else {}
+    return str((tag.get("Link") or tag.get("Image") or {}).get("id", "")).casefold()

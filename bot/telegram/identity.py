@@ -17,9 +17,9 @@ from telegram import CallbackQuery, MaybeInaccessibleMessage, Message, Update, U
 from telegram.constants import ChatID, ChatType
 
 from bot.owner import Owner, Place
+from bot.settings import SHARED_IDS
 from bot.texts import Language, language_of
 
-SHARED_IDS = frozenset({ChatID.ANONYMOUS_ADMIN, ChatID.FAKE_CHANNEL, ChatID.SERVICE_CHAT})
 GENERAL_TOPIC = 1
 
 

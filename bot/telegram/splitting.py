@@ -38,11 +38,14 @@ class Chunk:
     entities: tuple[MessageEntity, ...] = ()
 
 
-def split(text: str, entities: Sequence[MessageEntity] = ()) -> tuple[Chunk, ...]:
-    """The parts of `text`, in order."""
+def split(
+    text: str, entities: Sequence[MessageEntity] = (), *, units: int = PART_UNITS, most: int = PART_ENTITIES
+) -> tuple[Chunk, ...]:
+    """The parts of `text`, in order, of at most `units` UTF-16 units and `most` entities each."""
     offsets = [0, *accumulate(2 if sign > "\uffff" else 1 for sign in text)]
     ordered = sorted(entities, key=lambda entity: (entity.offset, -entity.length))
-    chunks = (_chunk(text, ordered, offsets, span) for span in _spans(text, ordered, offsets))
+    source = _Source(text, ordered, offsets, units, most)
+    chunks = (source.chunk(start, end) for start, end in source.spans())
     return tuple(chunk for chunk in chunks if is_visible(chunk.text))
 
 
@@ -51,23 +54,45 @@ def is_visible(text: str) -> bool:
     return any(sign.isprintable() and not sign.isspace() and sign not in _BLANK for sign in text)
 
 
-def _spans(text: str, entities: Sequence[MessageEntity], offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
-    start = 0
-    while start < len(text):
-        end = bisect_right(offsets, offsets[start] + PART_UNITS) - 1
-        end = _before_too_many(entities, offsets, start, end)
-        cut = end if end == len(text) else _cut(text, start, end)
-        yield start, cut
-        start = cut
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A text to be cut. `offsets` has the UTF-16 offset of each character and of the end."""
 
+    text: str
+    entities: Sequence[MessageEntity]
+    offsets: Sequence[int]
+    units: int
+    most: int
 
-def _before_too_many(entities: Sequence[MessageEntity], offsets: Sequence[int], start: int, end: int) -> int:
-    """`end`, or the place before it where one entity too many begins."""
-    within = [e.offset for e in entities if e.offset < offsets[end] and e.offset + e.length > offsets[start]]
-    if len(within) <= PART_ENTITIES:
-        return end
-    limit = bisect_right(offsets, within[PART_ENTITIES]) - 1
-    return limit if limit > start else end
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Where each part begins and ends."""
+        start = 0
+        while start < len(self.text):
+            end = bisect_right(self.offsets, self.offsets[start] + self.units) - 1
+            end = self._before_too_many(start, end)
+            cut = end if end == len(self.text) else _cut(self.text, start, end)
+            yield start, cut
+            start = cut
+
+    def chunk(self, start: int, end: int) -> Chunk:
+        """The part of this span, without the whitespace at its ends (spaces that indent its first line stay)."""
+        piece = self.text[start:end].rstrip()
+        start += len(piece) - len(piece.lstrip("\n"))
+        piece = piece.lstrip("\n")
+        low, high = self.offsets[start], self.offsets[start + len(piece)]
+        clipped = (_clip(entity, low, high) for entity in self.entities)
+        return Chunk(piece, tuple(entity for entity in clipped if entity is not None)[: self.most])
+
+    def _before_too_many(self, start: int, end: int) -> int:
+        """`end`, or the place before it where one entity too many begins."""
+        low, high = self.offsets[start], self.offsets[end]
+        within = [
+            entity.offset for entity in self.entities if entity.offset < high and entity.offset + entity.length > low
+        ]
+        if len(within) <= self.most:
+            return end
+        limit = bisect_right(self.offsets, within[self.most]) - 1
+        return limit if limit > start else end
 
 
 def _cut(text: str, start: int, end: int) -> int:
@@ -111,17 +136,6 @@ def _is_tag(sign: str) -> bool:
 
 def _is_flag_half(sign: str) -> bool:
     return "\U0001f1e6" <= sign <= "\U0001f1ff"
-
-
-def _chunk(text: str, entities: Sequence[MessageEntity], offsets: Sequence[int], span: tuple[int, int]) -> Chunk:
-    """The part of this span, without the whitespace at its ends (spaces that indent its first line stay)."""
-    start, end = span
-    piece = text[start:end].rstrip()
-    start += len(piece) - len(piece.lstrip("\n"))
-    piece = piece.lstrip("\n")
-    low, high = offsets[start], offsets[start + len(piece)]
-    clipped = (_clip(entity, low, high) for entity in entities if entity.offset < high)
-    return Chunk(piece, tuple(entity for entity in clipped if entity is not None)[:PART_ENTITIES])
 
 
 def _clip(entity: MessageEntity, low: int, high: int) -> MessageEntity | None:

@@ -1,0 +1,221 @@
+"""The model's Markdown becomes text and entities that Telegram takes; no word of it is lost (C83–C86, C95–C98)."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from telegramify_markdown import utf16_len
+
+from bot.demo.telegram_markup import Formatted, shown
+from bot.demo.telegram_rules import ENTITIES_SHOWN, TEXT_UNITS
+from bot.telegram.formatting import (
+    LONGEST_FORMATTED,
+    LONGEST_ON_THE_LOOP,
+    chunks_of,
+    format_chunks,
+    formatted,
+    is_safe_link,
+)
+from bot.telegram.splitting import Chunk
+
+NASTY = {
+    "unclosed fence": "Use parse_mode MarkdownV2, pass\n```python\nprint('a_b*c')",
+    "stray backticks": "`parse_mode MarkdownV2, pass ```",
+    "generics": "A `List<int>` and a List<String>, then Map<String, List<T>> & x < y > z.",
+    "html block": "<details>\n<summary>More</summary>\n\nbody **bold**\n\n</details>\n\nend",
+    "html attributes": 'Write <a href="javascript:alert(1)">x</a> and <img src=x onerror=alert(1)>.',
+    "comment": "before <!-- inside --> after",
+    "br in a table": "| a | b |\n|---|---|\n| one<br>two | three |",
+    "only markers": "**\n__\n***",
+    "nested fence": "````md\n```py\nx = 1\n```\n````\nafter",
+    "code in a list": "1. first\n\n   ```sh\n   ls -la\n   ```\n2. second",
+    "fence without language": "```\nplain\n```",
+    "bold in italic in quote": "> *one **two** three* **four\n> five*",
+    "adjacent": "**a***b***c**_d_~~e~~`f`",
+    "snake case": "snake_case_name and __init__ and 2 * 3 * 4",
+    "emoji": "👨‍👩‍👧‍👦 **жирный** 🇷🇺 _курсив_ 😀",
+    "deep lists": "- a\n  - b\n    - c\n      1. d\n      2. e\n- f",
+    "links": "[good](https://example.org/a_b) [bad](javascript:x) [rel](/etc) [me](tg://user?id=1) [loc](http://localhost)",
+    "escapes": r"\*not bold\* \_not italic\_ 1\. \# \<b\>",
+    "prices": "It costs $5 and $6, ~10 in all.",
+    "windows path": r"C:\Users\new_folder\*.txt",
+    "quote with code": "> said `x <y>` and\n> more",
+    "spoiler": "||hidden|| and a || b",
+    "headings": "# One\n## Two\n### Three\ntext",
+    "json": '{"a": ["<b>", {"c_d": "*e*"}]}',
+    "math": "Let \\(x_1 + y\\) be $a+b$ and \\[ c \\]",
+    "tabs": "a\tb\n\n\tindented code\n",
+    "crlf": "one\r\n\r\n**two**\r\nthree",
+    "horizontal rules": "a\n\n---\n\nb\n\n***\n\nc",
+    "image": "![alt text](https://example.org/x.png)",
+    "sources": "Berlin is big.\n\n[1]: https://example.org/a 'Title'\n[Two]: https://example.org/b",
+    "a source that is used": "See [this][1] and [Two].\n\n[1]: /a\n[two]: /b\n[3]: /c",
+    "footnote": "Text[^1].\n\n[^1]: The note.",
+}
+"""Answers that other bots lost words of, or could not send."""
+
+LOSSLESS = NASTY.keys() - {"only markers"}
+OUT_OF_SIGHT = re.compile(r"\]\([^)]*\)|````md|```python|```sh|\]\[1\]|\[1\]: /a|\[two\]: /b")
+"""What is not text: the address behind a link, the language of a fence."""
+
+
+def signs(text):
+    """The letters and digits of a text, which is what no markup is made of."""
+    return re.sub(r"[\W_]", "", text)
+
+
+def accepted(chunk: Chunk) -> str:
+    """What Telegram would show of a part; raises where it would refuse it."""
+    entities = [entity.to_dict() for entity in chunk.entities]
+    assert len(entities) <= ENTITIES_SHOWN
+    result = shown(Formatted(chunk.text), entities, TEXT_UNITS, "message is too long").text
+    assert result
+    return result
+
+
+@pytest.mark.parametrize("name", sorted(LOSSLESS))
+def test_no_word_of_an_answer_is_lost(name):
+    sent = " ".join(accepted(chunk) for chunk in format_chunks(NASTY[name]))
+    assert signs(sent) == signs(OUT_OF_SIGHT.sub(" ", NASTY[name]))
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_every_prefix_of_an_answer_can_be_shown(name):
+    """C98: as streaming produces them."""
+    for end in range(1, len(NASTY[name]) + 1):
+        for chunk in format_chunks(NASTY[name][:end]):
+            accepted(chunk)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text", "marks"),
+    [
+        ("**a** _b_ ~~c~~ `d`", "a b c d", {"bold": "a", "italic": "b", "strikethrough": "c", "code": "d"}),
+        ("```py\nx = 1\n```", "x = 1", {"pre": "x = 1"}),
+        ("# Head\ntext", "Head\ntext", {"bold": "Head", "underline": "Head"}),
+        ("- one\n- two", "• one\n• two\n", {}),
+        ("||x|| <tg-spoiler>y</tg-spoiler>", "x <tg-spoiler>y</tg-spoiler>", {"spoiler": "x"}),
+        ("a <b>c</b>", "a <b>c</b>", {}),
+        ("[x](https://a.example)", "x", {"text_link": "x"}),
+        ("***", "————————", {}),
+    ],
+)
+def test_markdown_becomes_text_and_entities(markdown, text, marks):
+    plain, entities = formatted(markdown)
+    assert plain == text
+    assert {entity.type: plain[entity.offset : entity.offset + entity.length] for entity in entities} == marks
+
+
+def test_an_answer_that_converts_to_nothing_is_sent_as_it_was_written():
+    """C96."""
+    assert [chunk.text for chunk in format_chunks("[](https://a.example)")] == ["[](https://a.example)"]
+
+
+@pytest.mark.parametrize("nothing", ["", " \n\n ", "\u200b\u200d", "\u2800"])
+def test_nothing_visible_makes_no_part(nothing):
+    assert format_chunks(nothing) == ()
+
+
+def test_angle_brackets_make_no_part_longer_than_it_is():
+    """C86: the limit counts what is sent, not an escaped form of it."""
+    [chunk] = format_chunks("a < b & c > d <e> " * 200)
+    assert chunk.text.count("<e>") == 200
+
+
+@pytest.mark.parametrize(
+    ("url", "safe"),
+    [
+        ("https://example.org/a?b=c#d", True),
+        ("http://пример.рф", True),
+        ("https://[::1]:8080/", True),
+        ("tg://resolve?domain=durov", True),
+        ("tg://user?id=1", False),
+        ("TG://User?id=1", False),
+        ("tg:user?id=1", False),
+        ("javascript:alert(1)", False),
+        ("data:text/html,x", False),
+        ("/relative", False),
+        ("example.org", False),
+        ("mailto:a@example.org", False),
+        ("http://localhost", False),
+        ("http://a b.example", False),
+        ("http://example.org:99999", False),
+        ("http://[oops", False),
+        ("https://example.org/\u202e", False),
+        ("", False),
+    ],
+)
+def test_only_links_telegram_takes_stay_links(url, safe):
+    assert is_safe_link(url) is safe
+
+
+def test_an_unsafe_link_keeps_its_words():
+    [chunk] = format_chunks(NASTY["links"])
+    assert chunk.text == "good bad rel me loc"
+    assert [entity.url for entity in chunk.entities] == ["https://example.org/a_b"]
+
+
+HOSTILE = {
+    "nested bold": "**a " * 10_000,
+    "one line": "x" * 60_000,
+    "one line of code": "```\n" + "y" * 10_000 + "\n```",
+    "open tags": "<a " * 15_000,
+    "whole tags": "<a>" * 15_000,
+    "quotes": "> " * 20_000,
+    "brackets": "[" * 50_000,
+    "blocks of html": "<div>\n" * 9_000,
+    "comments": "<!--" * 14_000,
+    "backticks": "`" * 50_000,
+    "emphasis": "*_" * 20_000,
+    "spoilers": "||" * 20_000,
+    "math": "$x$1" * 10_000,
+    "definitions": "".join(f"[{number}]: /x\n" for number in range(5_000)),
+    "a million": "w " * 500_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_answer_is_split_in_bounded_time_and_nothing_is_lost(name):
+    """C85. CPU time, so that a busy machine does not decide."""
+    began = time.process_time()
+    chunks = format_chunks(HOSTILE[name])
+    assert time.process_time() - began < 3
+    assert sum(len(chunk.text) for chunk in chunks) >= len(re.sub(r"[\s*_`|$]", "", HOSTILE[name])) - 10
+    assert all(utf16_len(chunk.text) <= TEXT_UNITS for chunk in chunks)
+
+
+def test_code_that_is_cut_is_opened_again_with_its_language():
+    first, second = format_chunks("```python\n" + "x = 1  # a line\n" * 400 + "```")
+    assert [(entity.type, entity.language) for entity in (*first.entities, *second.entities)] == [("pre", "python")] * 2
+    assert first.text.endswith("# a line")
+    assert second.text.startswith("x = 1")
+
+
+def test_more_than_a_hundred_entities_go_into_several_parts():
+    chunks = format_chunks("**a** " * 300)
+    assert [len(chunk.entities) for chunk in chunks] == [100, 100, 100]
+
+
+def test_formatting_that_would_scatter_an_answer_is_left_out():
+    """9,000 bold letters would take 90 messages."""
+    chunks = format_chunks("**a** " * 9_000)
+    assert len(chunks) < 20
+    assert not any(chunk.entities for chunk in chunks)
+
+
+def test_what_is_too_long_to_be_formatted_is_sent_plain():
+    chunks = format_chunks("**a** " + "b " * LONGEST_FORMATTED)
+    assert chunks[0].text.startswith("**a** b")
+
+
+async def test_a_long_answer_is_converted_beside_the_loop_and_comes_out_the_same():
+    markdown = "**a** b c\n\n" * (LONGEST_ON_THE_LOOP // 8)
+    assert len(markdown) > LONGEST_ON_THE_LOOP
+    assert await chunks_of(markdown) == format_chunks(markdown)
+    assert await chunks_of("**a**") == format_chunks("**a**")
+
+
+def test_half_a_surrogate_pair_does_not_stop_an_answer():
+    assert [chunk.text for chunk in format_chunks("a\ud83d **b**")] == ["a\ufffd b"]

@@ -1,0 +1,226 @@
+"""What an update asks of the bot, and how messages become one question."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from telegram import Update
+
+from bot.telegram.inputs import UNREADABLE, Account, Wish, clean, kind_of, read, wish
+from bot.texts import LANGUAGES, table
+
+ACCOUNT = Account(99, "our_bot")
+ANNA = {"id": 7, "is_bot": False, "first_name": "Anna"}
+BOT = {"id": 99, "is_bot": True, "first_name": "Our bot", "username": "our_bot"}
+PRIVATE = {"id": 7, "type": "private", "first_name": "Anna"}
+GROUP = {"id": -100500, "type": "supergroup", "title": "Friends"}
+DATE = 1767600000
+
+
+def mark(kind, offset, length, **more):
+    return {"type": kind, "offset": offset, "length": length, **more}
+
+
+def update(text=None, *, update_id=1, kind="message", chat=PRIVATE, **fields):
+    if text is not None:
+        fields["text"] = text
+        if text.startswith("/"):
+            fields["entities"] = [mark("bot_command", 0, len(text.split()[0]))]
+    message = {"message_id": update_id, "date": DATE, "chat": chat, "from": ANNA, **fields}
+    return Update.de_json({"update_id": update_id, kind: message})
+
+
+def said(text, **fields):
+    return {"message_id": 3, "date": DATE, "chat": PRIVATE, "from": BOT, "text": text, **fields}
+
+
+def texts(*updates):
+    """The text blocks of each part of the question."""
+    return [[block["text"] for block in part.content] for part in read(updates).question.parts]
+
+
+# ---------------------------------------------------------------------------------------------------- kinds
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        pytest.param(update("hello"), "content", id="text"),
+        pytest.param(update("/new"), "command", id="command"),
+        pytest.param(update("/new@our_bot"), "command", id="command for us"),
+        pytest.param(update("/NEW@Our_Bot"), "command", id="command for us, in capitals"),
+        pytest.param(update("/new@other_bot"), None, id="command for another bot"),
+        pytest.param(update("/new", kind="edited_message"), None, id="edited command"),
+        pytest.param(update("hello", kind="edited_message"), None, id="edited text"),
+        pytest.param(update(" \n\u00a0"), None, id="whitespace"),
+        pytest.param(update("\0"), None, id="nothing but a NUL"),
+        pytest.param(update(), None, id="empty"),
+        pytest.param(update(new_chat_members=[ANNA]), None, id="somebody joined"),
+        pytest.param(update(pinned_message=said("x")), None, id="something was pinned"),
+        pytest.param(update(dice={"emoji": "🎲", "value": 3}), "content", id="a kind we cannot read"),
+        pytest.param(update("see /new"), "content", id="command in the middle"),
+    ],
+)
+def test_what_a_private_message_asks_for(asked, kind):
+    assert kind_of(asked, ACCOUNT) == kind
+
+
+def test_a_forwarded_command_is_somebody_elses():
+    origin = {"type": "hidden_user", "date": DATE, "sender_user_name": "Boris"}
+    assert kind_of(update("/reset", forward_origin=origin), ACCOUNT) == "content"
+
+
+def test_a_press_is_a_press():
+    query = {"id": "1", "chat_instance": "1", "data": "x", "from": ANNA, "message": said("x")}
+    assert kind_of(Update.de_json({"update_id": 1, "callback_query": query}), ACCOUNT) == "press"
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        pytest.param(update("hello all", chat=GROUP), None, id="not for us"),
+        pytest.param(update("hi @our_bot", chat=GROUP, entities=[mark("mention", 3, 8)]), "content", id="mention"),
+        pytest.param(
+            update("😀 @OUR_bot", chat=GROUP, entities=[mark("mention", 3, 8)]), "content", id="after an emoji"
+        ),
+        pytest.param(update("hi @other", chat=GROUP, entities=[mark("mention", 3, 6)]), None, id="other mention"),
+        pytest.param(update("hi @our_bot", chat=GROUP), None, id="a name that is no mention"),
+        pytest.param(
+            update("hi you", chat=GROUP, entities=[mark("text_mention", 3, 3, user=BOT)]), "content", id="text mention"
+        ),
+        pytest.param(update("go on", chat=GROUP, reply_to_message=said("x")), "content", id="reply to us"),
+        pytest.param(
+            update("go on", chat=GROUP, reply_to_message=said("x", **{"from": ANNA})), None, id="reply to another"
+        ),
+        pytest.param(
+            update(
+                "hi",
+                chat=GROUP,
+                reply_to_message=said(None, forum_topic_created={"name": "t", "icon_color": 7322096}),
+            ),
+            None,
+            id="in a topic that the bot opened",
+        ),
+        pytest.param(update("/new", chat=GROUP), "command", id="command for any bot"),
+        pytest.param(update("/new@our_bot", chat=GROUP), "command", id="command for us"),
+        pytest.param(update("/new@other_bot", chat=GROUP), None, id="command for another bot"),
+        pytest.param(
+            update(chat=GROUP, caption="@our_bot", caption_entities=[mark("mention", 0, 8)], dice=None),
+            "content",
+            id="mention in a caption",
+        ),
+    ],
+)
+def test_in_a_group_it_hears_what_is_meant_for_it(asked, kind):
+    assert kind_of(asked, ACCOUNT) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "chat", "wished"),
+    [
+        ("/new", PRIVATE, Wish("new", "", addressed=True)),
+        ("/start ref_12-x", PRIVATE, Wish("start", "ref_12-x", addressed=True)),
+        ("/New@our_bot  a b ", GROUP, Wish("new", "a b ", addressed=True)),
+        ("/new", GROUP, Wish("new", "", addressed=False)),
+        ("/new\nplease", PRIVATE, Wish("new", "please", addressed=True)),
+        ("/new@other_bot", PRIVATE, None),
+    ],
+)
+def test_a_command_is_read_from_its_first_word(text, chat, wished):
+    assert wish(update(text, chat=chat).message, ACCOUNT) == wished
+
+
+# ------------------------------------------------------------------------------------------------- questions
+
+
+def test_each_message_becomes_a_part_with_its_own_date():
+    question = read([update("one", update_id=4), update("two", update_id=6)]).question
+    assert [(part.update_id, part.at) for part in question.parts] == [
+        (4, datetime.fromtimestamp(DATE, UTC)),
+        (6, datetime.fromtimestamp(DATE, UTC)),
+    ]
+    assert texts(update("one"), update("two", update_id=2)) == [["one"], ["two"]]
+
+
+def test_the_pieces_of_a_paste_are_joined_without_a_character_between_them():
+    """C99. The last piece carries the whole, so that nothing is missing if the others were answered before a crash."""
+    pasted = [update(f"{sign}" * 4096, update_id=index) for index, sign in enumerate("ab", start=1)]
+    parts = texts(*pasted, update("rest", update_id=3))
+    assert parts == [[], [], ["a" * 4096 + "b" * 4096 + "rest"]]
+
+
+def test_a_paste_is_measured_in_utf16_units():
+    """1,950 emoji are 3,900 units."""
+    assert texts(update("😀" * 1950), update("x", update_id=2)) == [[], ["😀" * 1950 + "x"]]
+    assert texts(update("😀" * 1949), update("x", update_id=2)) == [["😀" * 1949], ["x"]]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param(update("y", update_id=2, date=DATE + 60), id="much later"),
+        pytest.param(
+            update("y", update_id=2, forward_origin={"type": "hidden_user", "date": 1, "sender_user_name": "B"}),
+            id="a forward",
+        ),
+        pytest.param(update("y", update_id=2, reply_to_message=said(None)), id="a reply"),
+        pytest.param(update(None, update_id=2, caption="y"), id="a caption"),
+    ],
+)
+def test_what_follows_a_long_message_is_not_always_its_rest(later):
+    assert texts(update("x" * 4096), later) == [["x" * 4096], ["y"]]
+
+
+def test_the_quoted_text_goes_along_marked_line_by_line():
+    asked = update("why?", reply_to_message=said("first\nsecond"))
+    assert texts(asked) == [["> first\n> second", "why?"]]
+
+
+def test_a_selected_quote_takes_the_place_of_the_whole_message():
+    asked = update("why?", reply_to_message=said("first\nsecond"), quote={"text": "second", "position": 6})
+    assert texts(asked) == [["> second", "why?"]]
+
+
+def test_a_paste_that_answers_a_message_keeps_its_quote_apart():
+    pasted = [update("x" * 4096, reply_to_message=said("q")), update("y", update_id=2)]
+    assert texts(*pasted) == [[], ["> q", "x" * 4096 + "y"]]
+
+
+def test_a_very_long_quote_is_shortened():
+    [[quote, _]] = texts(update("why?", reply_to_message=said("q" * 4096)))
+    assert len(quote) == len("> …") + 1000
+
+
+PHOTO = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
+
+
+def test_a_caption_is_read_and_the_model_told_what_it_cannot_see():
+    reading = read([update(caption="what is it?", photo=PHOTO)])
+    assert [block["text"] for block in reading.question.parts[0].content] == [
+        "[photo attached; you cannot open it]",
+        "what is it?",
+    ]
+    assert reading.unreadable == ()
+
+
+def test_what_cannot_be_read_is_named_once_and_the_rest_is_answered():
+    reading = read([update(photo=PHOTO), update(photo=PHOTO, update_id=2), update("hello", update_id=3)])
+    assert reading.unreadable == ("unreadable_photo",)
+    assert [part.content for part in reading.question.parts][:2] == [(), ()]
+
+
+def test_there_is_no_question_where_nothing_can_be_read():
+    reading = read([update(dice={"emoji": "🎲", "value": 3})])
+    assert (reading.question, reading.unreadable) == (None, ("unreadable_dice",))
+
+
+def test_every_unreadable_kind_has_its_sentence_in_every_language():
+    for language in LANGUAGES:
+        assert set(UNREADABLE.values()) <= table(language).keys()
+
+
+def test_what_no_store_can_hold_is_mended():
+    """A lone half of a surrogate pair and a NUL; whole pairs and everything else stay."""
+    assert clean({"a": ["x\ud83dy\0", "\ud83d\ude00", 1, None]}) == {"a": ["x\ufffdy", "😀", 1, None]}
+    assert texts(update("x\ud83dy\0")) == [["x\ufffdy"]]
