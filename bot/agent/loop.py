@@ -76,31 +76,29 @@ class _Screen:
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
-        self._kept = ""
-        self.fresh = ""
-        """Shown by the call that runs now."""
+        self._kept = self._gap = self.fresh = ""
 
     def grow(self, delta: str) -> None:
-        gap = "\n\n" if self._kept and not self.fresh else ""
+        self._reply.grow(delta if self.fresh else self._gap + delta)
         self.fresh += delta
-        self._reply.grow(gap + delta)
 
-    def keep(self) -> None:
-        self._kept = "\n\n".join(filter(None, (self._kept, self.fresh)))
-        self.fresh = ""
+    def keep(self, gap: str) -> None:
+        """The running call is done; should more words follow, `gap` stands before them."""
+        self._kept += self._gap + self.fresh if self.fresh else ""
+        self._gap, self.fresh = gap if self._kept else "", ""
 
     def take_back(self) -> None:
-        kept, is_dirty = self._kept, bool(self.fresh)
-        if is_dirty:
+        kept, gap = self._kept, self._gap
+        if self.fresh:
             self.clear()
-        if is_dirty and kept:
-            self._kept = kept
-            self._reply.grow(kept)
+            self._kept, self._gap = kept, gap
+            if kept:
+                self._reply.grow(kept)
 
     def clear(self) -> None:
         """Nothing of a turn that failed is stored, so nothing of it stays in sight."""
         if self._kept or self.fresh:
-            self._kept = self.fresh = ""
+            self._kept = self._gap = self.fresh = ""
             self._reply.restart()
 
 
@@ -138,7 +136,7 @@ class _Turn:
             reason, wanted = completion.stop_reason, tool_calls(completion.content)
             if reason == "refusal":
                 raise ModelRefused
-            self.screen.keep()
+            self.screen.keep("" if reason == "pause_turn" else "\n\n")
             self.say(completion.content)
             if is_last:
                 break

@@ -1,0 +1,83 @@
+"""An agent with a script, a screen and tools, for the tests that look at one turn of the model."""
+
+from __future__ import annotations
+
+from bot.agent.limits import Limits, Pauses
+from bot.agent.loop import Agent
+from bot.agent.prompt import Prompt
+from bot.agent.scripted import Scripted, illegal
+from bot.agent.tools import Arguments, Tool, Toolbox
+from tests.builders import ANNA, ANNAS_CHAT, question, session
+
+MODEL = "claude-sonnet-5-5"
+
+
+class Words(Arguments):
+    """Any words."""
+
+    words: str = ""
+
+
+class Screen:
+    """A Reply that remembers what its person saw, and each time it was taken back."""
+
+    def __init__(self):
+        self.shown = ""
+        self.taken_back = []
+
+    def grow(self, delta):
+        self.shown += delta
+
+    def restart(self):
+        self.taken_back.append(self.shown)
+        self.shown = ""
+
+    async def notice(self, key, **values):
+        raise AssertionError("the agent gives no notices")
+
+    async def deliver(self, markdown):
+        raise AssertionError("the agent delivers nothing")
+
+
+class Sleeps:
+    """Pauses that pass at once and are remembered."""
+
+    def __init__(self):
+        self.seconds = []
+
+    async def __call__(self, seconds):
+        self.seconds.append(seconds)
+
+
+def tool(name="echo", run=None, arguments=Words):
+    async def echo(context, given):
+        return f"echo: {given.words}"
+
+    return Tool(name, f"Does {name}.", arguments, run or echo)
+
+
+def agent(model, *tools, sleep=None, random=lambda: 0.0, **limits):
+    pauses = Pauses(random, sleep=sleep or Sleeps())
+    return Agent(model, Toolbox(tools), Prompt(MODEL, b"key"), Limits(**limits), pauses)
+
+
+async def run(model, *tools, asked="hello", of=None, screen=None, **options):
+    """One turn of Anna's; a list of lines is a script. What leaves the turn must be legal."""
+    model = Scripted(*model) if isinstance(model, list) else model
+    of = of or session()
+    answer = await agent(model, *tools, **options).run(ANNA, ANNAS_CHAT, of, question(asked), screen or Screen())
+    entries = [{"role": "user", "content": [{"type": "text", "text": asked}]}]
+    entries += [{"role": role, "content": list(content)} for role, content in answer.exchange]
+    assert illegal(entries) == ""
+    assert entries[-1]["role"] == "assistant"
+    return answer
+
+
+def results(answer):
+    """The tool results in an answer's exchange, in order, as (text, whether an error)."""
+    return [
+        (block["content"], block.get("is_error", False))
+        for _, content in answer.exchange
+        for block in content
+        if block["type"] == "tool_result"
+    ]

@@ -1,0 +1,209 @@
+"""The agent's loop: from a question to words, whatever reason the model gives for stopping."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.agent.prompt import NOTHING_ADDED
+from bot.agent.scripted import Line, Scripted, calls, hangs, says, thinks
+from bot.errors import EmptyAnswer, ModelRefused
+from bot.session import Usage
+from tests.agents import Screen, agent, results, run, tool
+from tests.builders import ANNA, ANNAS_CHAT, BORIS, dialogue, question, session, text
+
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+
+
+async def test_words_are_shown_as_they_come_and_are_the_answer():
+    screen = Screen()
+    answer = await run([says("Good morning, Anna!")], screen=screen)
+    assert answer.text == screen.shown == "Good morning, Anna!"
+    assert answer.exchange == (("assistant", (text("Good morning, Anna!"),)),)
+    assert answer.ending == ""
+
+
+async def test_a_tool_is_run_and_the_model_answers_with_its_result():
+    model = Scripted(calls("echo", words="tea"), says("It said tea."))
+    answer = await run(model, tool())
+    assert [role for role, _ in answer.exchange] == ["assistant", "user", "assistant"]
+    assert results(answer) == [("echo: tea", False)]
+    assert answer.text == "It said tea."
+
+
+async def test_all_calls_of_one_answer_get_their_results_in_one_message_in_order():
+    both = calls("echo", words="one").and_(calls("echo", words="two"))
+    answer = await run([both, says("Two.")], tool())
+    _, (_, content), _ = answer.exchange
+    asked = [block["id"] for block in answer.exchange[0][1]]
+    assert [block["tool_use_id"] for block in content] == asked
+    assert results(answer) == [("echo: one", False), ("echo: two", False)]
+
+
+async def test_what_was_said_before_a_tool_stays_in_sight():
+    """C92"""
+    screen = Screen()
+    answer = await run([says("Let me look.").and_(calls("echo")), says("Here it is.")], tool(), screen=screen)
+    assert answer.text == screen.shown == "Let me look.\n\nHere it is."
+
+
+async def test_the_last_report_is_the_size_and_the_sum_of_all_is_the_usage():
+    """C78, C81: usage is summed over every call; the size of the prompt is that of the last one only."""
+    first = Usage(input_tokens=100, output_tokens=5, cache_write_tokens=50)
+    last = Usage(input_tokens=20, output_tokens=7, cache_read_tokens=150)
+    answer = await run([Line(calls("echo").content, "tool_use", first), says("Done.", usage=last)], tool())
+    assert answer.usage == first + last
+    assert answer.prompt_tokens == 20 + 150 + 7
+
+
+async def test_inside_the_turn_thinking_goes_back_as_it_came_and_none_of_it_is_kept():
+    model = Scripted(thinks("hm").and_(calls("echo")), thinks("aha").and_(says("Yes.")))
+    answer = await run(model, tool())
+    sent = model.requests[1].messages[-2]["content"]
+    assert sent[0] == {"type": "thinking", "thinking": "hm", "signature": "signed"}
+    assert {block["type"] for _, content in answer.exchange for block in content} == {"tool_use", "tool_result", "text"}
+
+
+async def test_blank_text_is_never_kept():
+    answer = await run([Line((text(" \n"), text("Yes.")), "end_turn")])
+    assert answer.exchange == (("assistant", (text("Yes."),)),)
+
+
+@pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "some_new_reason"])
+async def test_the_turn_ends_plainly_at(reason):
+    assert (await run([says("Yes.", stop=reason)])).ending == ""
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+async def test_the_answer_is_kept_and_marked_as_cut_at(reason):
+    answer = await run([says("Half a", stop=reason)])
+    assert (answer.text, answer.ending) == ("Half a", "cut")
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "end_turn", "refused_by_gateway", "model_context_window_exceeded"])
+async def test_a_tool_is_run_for_no_other_reason_than_tool_use(reason):
+    """A call cut at max_tokens parses leniently into wrong arguments, so it is dropped and never run."""
+    ran = []
+
+    async def transfer(context, given):
+        ran.append(given)
+        return "sent"
+
+    cut = says("Sending.").and_(Line(calls("transfer", words="1000").content, reason))
+    answer = await run([cut], tool("transfer", transfer))
+    assert ran == []
+    assert answer.exchange == (("assistant", (text("Sending."),)),)
+
+
+async def test_a_tool_use_without_a_call_is_an_end():
+    assert (await run([says("Well.", stop="tool_use")])).text == "Well."
+
+
+async def test_a_refusal_takes_back_what_was_shown():
+    screen = Screen()
+    with pytest.raises(ModelRefused):
+        await run([says("Surely, first you", stop="refusal")], screen=screen)
+    assert screen.shown == ""
+
+
+async def test_no_words_at_all_is_an_empty_answer():
+    with pytest.raises(EmptyAnswer) as failure:
+        await run([says("")])
+    assert failure.value.usage == Usage(input_tokens=100, output_tokens=10)
+
+
+async def test_thinking_alone_is_an_empty_answer():
+    with pytest.raises(EmptyAnswer):
+        await run([thinks("hm")])
+
+
+async def test_an_empty_end_after_words_and_a_tool_closes_the_turn_all_the_same():
+    """The model may add nothing to what it said before the tool; the stored turn must still end with the assistant."""
+    answer = await run([says("Saved it.").and_(calls("echo")), says("")], tool())
+    assert answer.text == "Saved it."
+    assert answer.exchange[-1] == ("assistant", (text(NOTHING_ADDED),))
+
+
+async def test_a_paused_call_is_resumed_with_its_content_unchanged():
+    """C66"""
+    paused = Line((text("Searching."), SEARCH, FOUND), "pause_turn")
+    model, screen = Scripted(paused, says(" Sunny.")), Screen()
+    answer = await run(model, tool(), screen=screen)
+    assert model.requests[1].messages[-1] == {"role": "assistant", "content": [text("Searching."), SEARCH, FOUND]}
+    assert answer.exchange == (("assistant", (text("Searching."), SEARCH, FOUND, text(" Sunny."))),)
+    assert answer.text == screen.shown == "Searching. Sunny."
+
+
+async def test_a_call_of_the_provider_is_never_answered_by_us():
+    """C66: an unfinished server tool is dropped when the turn closes."""
+    answer = await run([says("Hm.").and_(Line((SEARCH,), "end_turn"))])
+    assert answer.exchange == (("assistant", (text("Hm."),)),)
+
+
+async def test_resuming_has_an_end():
+    paused = Line((text("Searching."), SEARCH, FOUND), "pause_turn")
+    answer = await run(Scripted(otherwise=lambda _: paused), resumes=3)
+    assert answer.ending == "limit"
+    assert answer.exchange[0][1].count(SEARCH) == 4
+
+
+async def test_the_question_follows_what_was_said_and_nothing_else_is_sent():
+    """C74: the request is built from our Session alone."""
+    model = Scripted(says("Yes."))
+    await run(model, tool(), of=session(messages=dialogue(2)), asked="And now?")
+    (request,) = model.requests
+    assert [message["role"] for message in request.messages] == ["user", "assistant"] * 2 + ["user"]
+    assert request.messages[-1]["content"][-1] == text("And now?")
+    assert [spec["name"] for spec in request.tools] == ["echo"]
+
+
+async def test_each_person_has_a_name_that_is_not_the_telegram_id():
+    model = Scripted(otherwise=lambda _: says("Yes."))
+    for owner in (ANNA, ANNA, BORIS):
+        await agent(model).run(owner, ANNAS_CHAT, session(), question(), Screen())
+    anna, again, boris = (request.end_user for request in model.requests)
+    assert anna == again != boris
+    assert str(ANNA.id) not in anna
+
+
+async def test_the_session_is_left_as_it_was():
+    """A turn that fails or is stopped must leave nothing behind, so only the commit changes a Session."""
+    before, same = session(messages=dialogue(3)), session(messages=dialogue(3))
+    await run([calls("echo"), says("Yes.")], tool(), of=before)
+    assert before == same
+
+
+async def test_stopping_in_mid_answer_ends_the_turn_at_once():
+    screen = Screen()
+    running = asyncio.ensure_future(run([hangs("Once upon a")], screen=screen))
+    async with asyncio.timeout(5):
+        while screen.shown != "Once upon a":  # noqa: ASYNC110 - a plain value of a fake
+            await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert screen.shown == "Once upon a"
+
+
+async def test_stopping_while_tools_run_ends_all_of_them():
+    """C72: nothing of the turn goes on after it was cancelled."""
+    started, ended = [], []
+
+    async def endless(context, given):
+        started.append(given.words)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(given.words)
+
+    both = calls("wait", words="one").and_(calls("wait", words="two"))
+    running = asyncio.ensure_future(run([both], tool("wait", endless)))
+    async with asyncio.timeout(5):
+        while len(started) < 2:  # noqa: ASYNC110 - a plain value of a fake
+            await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert sorted(ended) == ["one", "two"]

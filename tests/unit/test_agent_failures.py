@@ -1,0 +1,121 @@
+"""What the agent repeats, what it takes back, and what it raises."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.agent.limits import Pauses
+from bot.agent.scripted import Scripted, breaks, calls, fails, says
+from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
+from bot.session import Usage
+from tests.agents import Screen, Sleeps, run, tool
+
+
+def busy(retry_after=None, usage=None):
+    error = ModelBusy("overloaded", retry_after=retry_after)
+    error.usage = usage
+    return error
+
+
+async def test_an_overload_is_waited_out_with_growing_pauses():
+    """C69"""
+    sleep = Sleeps()
+    answer = await run([fails(busy()), fails(busy()), fails(busy()), says("At last.")], sleep=sleep)
+    assert answer.text == "At last."
+    assert sleep.seconds == [0.25, 0.5, 1.0]
+
+
+async def test_pauses_are_jittered_and_bounded():
+    early, late = Pauses(lambda: 0.0), Pauses(lambda: 0.999)
+    assert early.before(2, None) < late.before(2, None) <= 0.5
+    assert late.before(40, None) <= late.longest
+    assert early.before(2, 3.0) == 3.0
+
+
+async def test_after_the_last_attempt_the_failure_is_raised():
+    model = Scripted(otherwise=lambda _: fails(busy()))
+    with pytest.raises(ModelBusy):
+        await run(model, attempts=4)
+    assert len(model.requests) == 4
+
+
+async def test_a_retry_asks_for_exactly_the_same():
+    """C18: a repeated call holds the person's words once."""
+    model = Scripted(fails(busy()), says("Yes."))
+    await run(model, tool())
+    assert model.requests[0] == model.requests[1]
+
+
+async def test_the_provider_is_given_the_time_it_asks_for():
+    sleep = Sleeps()
+    await run([fails(busy(retry_after=7)), says("Yes.")], sleep=sleep)
+    assert sleep.seconds == [7]
+
+
+async def test_a_wait_beyond_the_turns_deadline_is_told_and_not_slept():
+    sleep = Sleeps()
+    with pytest.raises(ModelBusy) as failure:
+        await run([fails(busy(retry_after=171))], sleep=sleep, turn_seconds=120)
+    assert failure.value.retry_after == 171
+    assert sleep.seconds == []
+
+
+async def test_a_torn_stream_is_repeated_and_its_words_are_taken_back():
+    """C64, C67, C73: half a sentence is neither shown nor kept."""
+    screen = Screen()
+    answer = await run([breaks("The capital of"), says("Paris.")], screen=screen)
+    assert screen.taken_back == ["The capital of"]
+    assert answer.text == screen.shown == "Paris."
+
+
+async def test_taking_back_spares_what_earlier_calls_of_the_turn_said():
+    screen = Screen()
+    script = [says("Let me look.").and_(calls("echo")), breaks("It is half"), says("It is whole.")]
+    answer = await run(script, tool(), screen=screen)
+    assert answer.text == screen.shown == "Let me look.\n\nIt is whole."
+
+
+async def test_nothing_is_taken_back_where_nothing_was_shown():
+    screen = Screen()
+    await run([fails(busy()), says("Yes.")], screen=screen)
+    assert screen.taken_back == []
+
+
+@pytest.mark.parametrize("error", [PromptTooLong(), ModelRefused(), ModelMisconfigured(), EmptyAnswer()], ids=repr)
+async def test_what_waiting_does_not_help_is_raised_at_once(error):
+    model, sleep = Scripted(fails(error)), Sleeps()
+    with pytest.raises(type(error)):
+        await run(model, sleep=sleep)
+    assert (len(model.requests), sleep.seconds) == (1, [])
+
+
+async def test_a_failed_turn_leaves_nothing_in_sight():
+    screen = Screen()
+    with pytest.raises(PromptTooLong):
+        await run([says("First").and_(calls("echo")), breaks("then", PromptTooLong())], tool(), screen=screen)
+    assert screen.shown == ""
+
+
+async def test_a_failed_call_is_booked_as_far_as_it_is_known():
+    """C78: a torn stream was billed for its prompt."""
+    torn = Usage(input_tokens=500, output_tokens=1)
+    answer = await run([fails(busy(usage=torn)), says("Yes.", usage=Usage(input_tokens=500, output_tokens=9))])
+    assert answer.usage == Usage(input_tokens=1000, output_tokens=10)
+
+
+async def test_a_failed_turn_says_what_it_cost():
+    script = [calls("echo"), fails(PromptTooLong())]
+    with pytest.raises(ModelError) as failure:
+        await run(script, tool())
+    assert failure.value.usage == Usage(input_tokens=100, output_tokens=10)
+
+
+async def test_a_tool_does_not_run_again_when_the_call_after_it_is_repeated():
+    ran = []
+
+    async def count(context, given):
+        ran.append(given)
+        return "counted"
+
+    await run([calls("count"), breaks("Hm"), says("Once.")], tool("count", count))
+    assert len(ran) == 1
