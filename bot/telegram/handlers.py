@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -34,8 +33,6 @@ POLLING_CONNECTIONS = 4
 
 def application(token: str, api_url: str) -> Application[Any, Any, Any, Any, Any, Any]:
     """The python-telegram-bot application for our own receiver: it owns the connections, not the updates."""
-    # The library's own switch, readable only there: penalties as timedelta, and no warning at each of them.
-    os.environ.setdefault("PTB_TIMEDELTA", "true")
     return (
         ApplicationBuilder()
         .token(token)

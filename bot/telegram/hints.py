@@ -9,6 +9,7 @@ import asyncio
 import logging
 
 from bot.errors import DeliveryError
+from bot.ops.stopping import end
 from bot.owner import Place
 from bot.telegram.gateway import Gateway
 from bot.telegram.splitting import Chunk
@@ -41,10 +42,7 @@ class Hints:
 
     async def close(self) -> None:
         """End what is still being said."""
-        running = tuple(self._running)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await end(*self._running)
 
     async def _send(self, place: Place, sentence: str) -> None:
         try:

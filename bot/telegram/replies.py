@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
+from bot.ops.stopping import end
 from bot.owner import Place
 from bot.telegram.formatting import chunks_of
 from bot.telegram.gateway import Gateway
@@ -99,6 +100,5 @@ class TelegramReply:
     async def _stop_typing(self) -> None:
         """Before the first part is sent: an indicator that comes after the last one would promise more."""
         if self._typing is not None:
-            self._typing.cancel()
-            await asyncio.gather(self._typing, return_exceptions=True)
+            await end(self._typing)
             self._typing = None
