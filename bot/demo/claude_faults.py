@@ -21,6 +21,7 @@ Twist = Callable[[Answer], Answer]
 When = Callable[[Json], bool]
 
 HTML = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
+FAULT_ID = "req_fault"
 CUT_JSON = '{"amount": 1000, "to": "bo'
 SEARCH = (
     Whole({"type": "server_tool_use", "id": "srvtoolu_01pause", "name": "web_search", "input": {"query": "weather"}}),
@@ -63,8 +64,8 @@ class Fault:
     def status(cls, status: int, message: str = "", **headers: str) -> Fault:
         """Any error status with the API's body; a header `retry_after` is `retry-after` on the wire."""
         text = message or ERROR_TYPES.get(status, "api_error").replace("_", " ").capitalize()
-        wire = {name.replace("_", "-"): value for name, value in headers.items()}
-        return cls(f"status {status}", Reply(status, json.dumps(error_body(status, text, "req_fault")), headers=wire))
+        wire = {"request-id": FAULT_ID} | {name.replace("_", "-"): value for name, value in headers.items()}
+        return cls(f"status {status}", Reply(status, json.dumps(error_body(status, text, FAULT_ID)), headers=wire))
 
     @classmethod
     def overloaded(cls) -> Fault:
@@ -106,7 +107,7 @@ class Fault:
     @classmethod
     def error_event(cls, kind: str = "overloaded_error", *, after: int = 0) -> Fault:
         """An error inside a 200 stream, as its first event or after some pieces of text."""
-        failure = Event("error", {"type": "error", "error": {"type": kind, "message": kind}, "request_id": "req_fault"})
+        failure = Event("error", {"type": "error", "error": {"type": kind, "message": kind}, "request_id": FAULT_ID})
         return cls("error event", bend=lambda steps: [*(_first(steps, after) if after else ()), failure])
 
     @classmethod

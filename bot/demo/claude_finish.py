@@ -35,7 +35,7 @@ def fitted(answer: Answer, limit: int, reason: str, meter: Meter) -> Answer:
     for block in answer.blocks:
         size = meter.text(block.written)
         if size > room:
-            return Answer((*kept, *_cut(block, max(room, 0) / size)), stop=reason)
+            return Answer((*kept, *_cut(block, max(room - 1, 0) / size)), stop=reason)
         kept.append(block)
         room -= size
     return answer

@@ -49,6 +49,8 @@ def _told(talk: Talk, tool: str, text: str, *, failed: bool) -> str:
         "remember": talk.choose("Noted, I will remember it.", "Записал, буду помнить."),
         "recall": talk.choose(f"Here is what I have noted:\n{text}", f"Вот что у меня записано:\n{text}"),
         "plan": talk.choose(f"The plan is set:\n{text}", f"План готов:\n{text}"),
+        "set_plan": talk.choose(f"The plan is set:\n{text}", f"План готов:\n{text}"),
+        "update_plan": talk.choose(f"Done; the plan now:\n{text}", f"Отмечено; теперь план такой:\n{text}"),
     }
     return words.get(tool, talk.choose(f"The tool {tool} says: {text}", f"Инструмент {tool} ответил: {text}"))
 
@@ -92,9 +94,19 @@ def _recall(talk: Talk, _found: re.Match[str]) -> Answer:
 
 
 def _plan(talk: Talk, found: re.Match[str]) -> Answer:
-    return _tool_or(
-        talk, "plan", found[1].strip(), talk.choose("First think, then do.", "Сначала думаем, потом делаем.")
-    )
+    tool = "set_plan" if "set_plan" in talk.tools else "plan"
+    advice = talk.choose("First think, then do.", "Сначала думаем, потом делаем.")
+    return _tool_or(talk, tool, found[1].strip(), advice)
+
+
+def _step_done(talk: Talk, found: re.Match[str]) -> Answer:
+    if "update_plan" not in talk.tools:
+        return _small_talk(talk)
+    return call("update_plan", {"steps": [{"number": int(found[1]), "status": "done"}]})
+
+
+def _show_plan(talk: Talk, _found: re.Match[str]) -> Answer:
+    return say(talk.task or talk.choose("There is no plan.", "Плана нет."))
 
 
 def _count(_talk: Talk, found: re.Match[str]) -> Answer:
@@ -127,12 +139,14 @@ RULES: tuple[tuple[re.Pattern[str], Rule], ...] = (
     _rule(r"\b(?:count to|посчитай до|сосчитай до)\s+(\d+)", _count),
     _rule(r"\blong answer\b|длинный ответ|\bessay\b", _essay),
     _rule(r"what(?:'s| is) my name|do you know my name|как меня зовут|какое мо[её] имя", _name),
+    _rule(r"what is (?:the|our|my) plan|where were we|какой (?:у нас )?план|на ч[её]м мы остановились", _show_plan),
     _rule(r"what(?:'s| is| are) my ([\w ]+?)\s*\?*\s*$", _mine),
     _rule(r"(?:как(?:ой|ая|ое|ие)|что за)\s+(?:у меня|мо[ийяеё])\s+([\w ]+?)\s*\?*\s*$", _mine),
     _rule(
         r"what (?:do|did) you (?:remember|note)|my notes|что ты (?:помнишь|запомнил)|мои (?:заметки|записи)", _recall
     ),
     _rule(r"\b(?:remember(?: that)?|запомни(?:те)?(?:,? что)?)[\s,:]+(.+)", _remember),
+    _rule(r"(?:step|шаг)\s+(\d+)\s+(?:is\s+)?(?:done|готов|сделан)", _step_done),
     _rule(r"^(?:please\s+)?(?:plan|make a plan(?: for)?|спланируй|составь план)[\s:,]+(.+)", _plan),
     _rule(r"(?:my name is|call me|меня зовут)\s+([\w-]+)", _meet),
     _rule(r"\bmy ([\w ]{2,40}?) (?:is|are) \S", _told_mine),

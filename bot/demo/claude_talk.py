@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 
 from bot.demo.claude_answers import Json
 from bot.demo.claude_prompt import blocks_of
 
-STAMP = re.compile(r"^\s*\[\d{4}-\d\d-\d\d[^\]]*\]\s*", re.MULTILINE)
+STAMP = re.compile(r"^\s*(?:\[\d{4}-\d\d-\d\d[^\]]*\]|<sent\b[^>]*/>)\s*", re.MULTILINE)
 SUMMARY = re.compile(r"<conversation_summary\b[^>]*>(.*?)</conversation_summary>", re.DOTALL)
+TASK = re.compile(r"<task\b[^>]*>(.*?)</task>", re.DOTALL)
+TAG = re.compile(r"</?[a-z_]+\b[^>\n]{0,80}>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,7 @@ class Talk:
     """A request as the mind reads it. `said`: the user's words, one entry a message, oldest first."""
 
     summary: str
+    task: str
     said: tuple[str, ...]
     tools: dict[str, Json]
     results: tuple[Result, ...]
@@ -54,13 +58,22 @@ class Talk:
 
 def read(body: Json) -> Talk:
     """The talk in a request."""
-    texts = [words for message in body["messages"] if message["role"] == "user" if (words := _words(message))]
-    whole = "\n".join(texts)
-    summary = "\n".join(found.strip() for found in SUMMARY.findall(whole))
-    said = tuple(clean for text in texts if (clean := STAMP.sub("", SUMMARY.sub("", text)).strip()))
+    texts = [_words(message) for message in body["messages"] if message["role"] == "user"]
+    results = _results(body["messages"])
+    spoken = [bare(text) for text in texts]
+    said = [*filter(None, spoken[:-1]), *(filter(None, spoken[-1:]) if results else spoken[-1:])]
     allowed = (body.get("tool_choice") or {}).get("type") != "none"
     tools = {tool["name"]: tool for tool in body.get("tools") or () if allowed and "input_schema" in tool}
-    return Talk(summary, said, tools, _results(body["messages"]))
+    return Talk(_found(SUMMARY, texts), _found(TASK, texts[-1:]), tuple(said), tools, results)
+
+
+def bare(text: str) -> str:
+    """What the user said, without what the program added: summary, task, time stamps."""
+    return STAMP.sub("", TASK.sub("", SUMMARY.sub("", text))).strip()
+
+
+def _found(pattern: re.Pattern[str], texts: Sequence[str]) -> str:
+    return "\n".join(unescape(found.strip()) for found in pattern.findall("\n".join(texts)))
 
 
 def _words(message: Json) -> str:
@@ -83,7 +96,7 @@ def _results(messages: Sequence[Json]) -> tuple[Result, ...]:
 
 def _result_text(block: Json) -> str:
     content: Any = block.get("content") or ""
-    return "\n".join(inner.get("text", "") for inner in blocks_of(content))
+    return unescape(TAG.sub("", "\n".join(inner.get("text", "") for inner in blocks_of(content)))).strip()
 
 
 def arguments(tool: Json, words: str) -> dict[str, Any]:
