@@ -54,7 +54,8 @@ class Encoder:
     """Characters of a text that are really counted; what is beyond is estimated by the rule of thumb."""
 
     def count(self, text: str) -> int:
-        counted = sum(self._chunk(text[at : at + self.chunk]) for at in range(0, min(len(text), self.most), self.chunk))
+        head = text[: self.most]
+        counted = sum(self._chunk(head[at : at + self.chunk]) for at in range(0, len(head), self.chunk))
         return counted + rough(text[self.most :])
 
     def _chunk(self, text: str) -> int:

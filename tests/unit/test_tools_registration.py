@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import GenericAlias
 from typing import Any, Literal
 
 import pytest
@@ -50,10 +51,10 @@ def inner(**fields):
     "around",
     [
         lambda inside: inside,
-        lambda inside: list[inside],
+        lambda inside: GenericAlias(list, inside),
         lambda inside: inside | None,
-        lambda inside: tuple[int, inside],
-        lambda inside: list[list[inside]],
+        lambda inside: GenericAlias(tuple, (int, inside)),
+        lambda inside: GenericAlias(list, GenericAlias(list, inside)),
     ],
     ids=["nested", "in a list", "optional", "in a tuple", "two lists deep"],
 )
