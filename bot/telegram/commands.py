@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from telegram import Bot, BotCommand
 from telegram.error import TelegramError
@@ -98,16 +99,16 @@ async def publish(bot: Bot) -> None:
         code = None if language == "en" else language
         menu = [BotCommand(command.name, command.description(language)) for command in COMMANDS.values()]
         deeds = (
-            bot.set_my_commands(menu, language_code=code),
-            bot.set_my_description(text("description", language), language_code=code),
-            bot.set_my_short_description(text("short_description", language), language_code=code),
+            partial(bot.set_my_commands, menu),
+            partial(bot.set_my_description, text("description", language)),
+            partial(bot.set_my_short_description, text("short_description", language)),
         )
         for deed in deeds:
-            await _attempt(deed)
+            await _attempt(partial(deed, language_code=code))
 
 
-async def _attempt(deed: Awaitable[bool]) -> None:
+async def _attempt(deed: Callable[[], Awaitable[bool]]) -> None:
     try:
-        await deed
+        await deed()
     except TelegramError as failure:
         log.warning("the command menu or a description could not be set: %s", failure.message)

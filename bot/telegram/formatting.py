@@ -29,6 +29,9 @@ ESCAPING_ROUNDS = 20
 SCATTERED = 4
 """How many times more parts than the text alone would take are too many to pay for its formatting."""
 
+LEFT_OUT = frozenset({MessageEntity.UNDERLINE, MessageEntity.CUSTOM_EMOJI})
+"""Headings are underlined as well as bold, which looks like a link; a custom emoji needs rights the bot may lack."""
+
 OPTIONS = (
     pyromark.Options.ENABLE_TABLES
     | pyromark.Options.ENABLE_STRIKETHROUGH
@@ -67,7 +70,7 @@ def formatted(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
     entities = (
         MessageEntity(e.type, e.offset, e.length, url=e.url, language=e.language)
         for e in found
-        if e.type != MessageEntity.CUSTOM_EMOJI and (e.type != MessageEntity.TEXT_LINK or is_safe_link(e.url or ""))
+        if e.type not in LEFT_OUT and (e.type != MessageEntity.TEXT_LINK or is_safe_link(e.url or ""))
     )
     return text, tuple(entities)
 

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 LONGEST_WAIT = timedelta(minutes=5)
 TRIES = 8
+TYPING_SECONDS = 4.5
+"""Telegram shows the indicator for five seconds."""
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 UNREACHABLE = ("chat not found", "not enough rights", "have no rights", "chat_write_forbidden", "topic_closed")
@@ -96,14 +98,16 @@ class Gateway:
 
         return bool(await self._deliver(Outgoing(place.chat_id, None, chunk), attempt, is_idempotent=True))
 
-    async def show_typing(self, place: Place) -> None:
-        """Show for five seconds that an answer is being written. Not worth a second try, nor an error."""
-        try:
-            await self._bot.send_chat_action(place.chat_id, ChatAction.TYPING, message_thread_id=place.thread_id)
-        except RetryAfter as penalty:
-            await self._sleep(pause_of(penalty).total_seconds())
-        except TelegramError as error:
-            log.debug("the typing indicator failed: %s", _reason(error))
+    async def keep_typing(self, place: Place) -> None:
+        """Show that an answer is being written, until cancelled. Not worth a second try, nor an error."""
+        while True:
+            try:
+                await self._bot.send_chat_action(place.chat_id, ChatAction.TYPING, message_thread_id=place.thread_id)
+            except RetryAfter as penalty:
+                await self._sleep(pause_of(penalty).total_seconds())
+            except TelegramError as error:
+                log.debug("the typing indicator failed: %s", _reason(error))
+            await self._sleep(TYPING_SECONDS)
 
     async def acknowledge(self, press_id: str, sentence: str) -> None:
         """Answer a press, or its button would seem to work for ever. One that is too old needs no answer."""

@@ -79,7 +79,8 @@ class TelegramFrontend:
 
     async def decline(self, batch: Batch) -> State:
         """Say that a later command overtook these messages."""
-        return await _outcome(lambda reply: reply.notice("turn_declined"), self._reply(batch))
+        await _outcome(lambda reply: reply.notice("turn_declined"), self._reply(batch))
+        return "cancelled"
 
     async def _obey(self, batch: Batch, update: Update, reply: TelegramReply) -> None:
         wished = wish(update.message, self._account) if update.message is not None else None

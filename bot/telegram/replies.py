@@ -18,9 +18,6 @@ from bot.telegram.gateway import Gateway
 from bot.telegram.splitting import split
 from bot.texts import Language, text
 
-TYPING_SECONDS = 4.5
-"""Telegram shows the indicator for five seconds."""
-
 Record = Callable[[int | None], Awaitable[None]]
 """Told of each message of an answer: its id, or None where its delivery is uncertain."""
 
@@ -50,7 +47,7 @@ class TelegramReply:
         self._typing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._typing = asyncio.create_task(self._keep_typing(), name="typing")
+        self._typing = asyncio.create_task(self._gateway.keep_typing(self._place), name="typing")
         return self
 
     async def __aexit__(
@@ -91,11 +88,6 @@ class TelegramReply:
         """The question, for the first message that answers it."""
         reply_to, self._reply_to = self._reply_to, None
         return reply_to
-
-    async def _keep_typing(self) -> None:
-        while True:
-            await self._gateway.show_typing(self._place)
-            await asyncio.sleep(TYPING_SECONDS)
 
     async def _stop_typing(self) -> None:
         """Before the first part is sent: an indicator that comes after the last one would promise more."""

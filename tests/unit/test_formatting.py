@@ -94,7 +94,7 @@ def test_every_prefix_of_an_answer_can_be_shown(name):
     [
         ("**a** _b_ ~~c~~ `d`", "a b c d", {"bold": "a", "italic": "b", "strikethrough": "c", "code": "d"}),
         ("```py\nx = 1\n```", "x = 1", {"pre": "x = 1"}),
-        ("# Head\ntext", "Head\ntext", {"bold": "Head", "underline": "Head"}),
+        ("# Head\ntext", "Head\ntext", {"bold": "Head"}),
         ("- one\n- two", "• one\n• two\n", {}),
         ("||x|| <tg-spoiler>y</tg-spoiler>", "x <tg-spoiler>y</tg-spoiler>", {"spoiler": "x"}),
         ("a <b>c</b>", "a <b>c</b>", {}),

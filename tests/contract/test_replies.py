@@ -1,0 +1,330 @@
+"""What a person sees of a reply, whatever Telegram answers: the Reply port over HTTP, against a strict stand-in."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from telegram import MessageEntity
+
+from bot.demo.telegram_faults import Fault
+from bot.errors import ChatUnreachable, DeliveryError
+from bot.owner import Place
+from bot.telegram.gateway import TRIES, TYPING_SECONDS, Gateway
+from bot.telegram.handlers import application
+from bot.telegram.replies import TelegramReply
+from bot.telegram.splitting import Chunk
+from tests.telegrams import PENALTIES_WARN, Naps, telegram
+
+pytestmark = PENALTIES_WARN
+
+HERE = Place(7)
+THREE_PARTS = "\n\n".join(f"**{word}** " + "words " * 600 for word in ("one", "two", "three"))
+
+
+@pytest.fixture
+async def line():
+    async with telegram() as (server, bot):
+        yield server, bot
+
+
+@pytest.fixture
+def server(line):
+    return line[0]
+
+
+@pytest.fixture
+def naps():
+    """Typing lasts, everything else is over at once."""
+    return Naps(hold=TYPING_SECONDS)
+
+
+@pytest.fixture
+def gateway(line, naps):
+    naps.hold = float("inf")
+    return Gateway(line[1], longest_wait=timedelta(seconds=60), sleep=naps)
+
+
+@pytest.fixture
+def anna(server):
+    person = server.person(7, "Anna")
+    person.starts()
+    return person
+
+
+@pytest.fixture
+def reply(gateway, anna):
+    return TelegramReply(gateway, HERE, "en")
+
+
+def sends(server):
+    return [call.params for call in server.journal.of("sendMessage")]
+
+
+# ------------------------------------------------------------------------------------------------- what is seen
+
+
+async def test_an_answer_is_shown_formatted(reply, anna):
+    await reply.deliver("Use **bold** and `code`.")
+
+    [shown] = anna.chat.answers
+    assert shown.text == "Use bold and code."
+    assert [(mark["type"], mark["offset"], mark["length"]) for mark in shown.entities] == [
+        ("bold", 4, 4),
+        ("code", 13, 4),
+    ]
+
+
+async def test_a_notice_is_our_sentence_literally(reply, anna):
+    """C84: markup in a value stays what it is."""
+    await reply.notice("start", idle="*a* <b>_c_</b>", age='{"x": [`y`]}')
+
+    [shown] = anna.chat.answers
+    assert "*a* <b>_c_</b>" in shown.text
+    assert '{"x": [`y`]}' in shown.text
+    assert not [mark for mark in shown.entities if mark["type"] != "bot_command"]
+
+
+async def test_a_notice_speaks_the_persons_language(gateway, anna):
+    await TelegramReply(gateway, HERE, "ru").notice("reset_done")
+    assert anna.chat.text == "Всё стёрто. Начинаем с чистого листа."
+
+
+async def test_ten_thousand_characters_arrive_whole(reply, anna):
+    listed = "## Раздел\n\n- **один** 😀\n  - `два` <b>\n\n| a | b |\n|---|---|\n| 1 | ж |\n\n"
+    block = listed + "```py\nx = {1: '👨\u200d👩\u200d👧'}\n```\n\n"
+    markdown = block * (10_000 // len(block) + 1)
+    await reply.deliver(markdown)
+
+    together = "".join(shown.text for shown in anna.chat.answers)
+    for sign in ("Раздел", "один", "два", "<b>", "ж", "👨\u200d👩\u200d👧", "x = {1:"):
+        assert together.count(sign) == markdown.count(sign)
+
+
+async def test_an_answer_without_anything_visible_says_so(reply, anna):
+    await reply.deliver(" \n ")
+    assert anna.chat.text.startswith("The language model sent an empty answer")
+
+
+async def test_parts_come_in_order_each_after_the_one_before_is_confirmed(reply, server, anna):
+    """C21."""
+    gate = asyncio.Event()
+    server.faults.next("sendMessage", Fault.hold(gate))
+    delivering = asyncio.create_task(reply.deliver(THREE_PARTS))
+    await server.until(lambda: sends(server))
+    assert anna.chat.answers == []
+    gate.set()
+    await delivering
+
+    assert [shown.text.split()[0] for shown in anna.chat.answers] == ["one", "two", "three"]
+    assert len(sends(server)) == 3
+
+
+async def test_what_has_grown_is_void_after_a_restart(reply):
+    reply.grow("half a ")
+    reply.grow("sentence")
+    assert reply.shown == "half a sentence"
+    reply.restart()
+    assert reply.shown == ""
+
+
+async def test_in_a_group_only_the_first_message_names_the_question(gateway, server, anna):
+    group = server.supergroup(members=[anna])
+    asked = anna.says("/help", chat=group)
+    reply = TelegramReply(gateway, Place(group.id), "en", reply_to=asked.message_id)
+    await reply.deliver(THREE_PARTS)
+
+    answered = [shown.raw.get("reply_to_message", {}).get("message_id") for shown in group.answers]
+    assert answered == [asked.message_id, None, None]
+
+
+# --------------------------------------------------------------------------------------------------- typing
+
+
+async def test_typing_is_shown_until_the_answer_comes_and_never_after_it(gateway, naps, server, anna):
+    naps.hold = TYPING_SECONDS
+    async with TelegramReply(gateway, HERE, "en") as reply:
+        await server.until(lambda: anna.chat.action(server.world.now) == "typing")
+        await reply.deliver("done")
+    methods = [call.method for call in server.journal.of("sendChatAction", "sendMessage")]
+    assert methods == ["sendChatAction", "sendMessage"]
+
+
+async def test_typing_is_kept_alive(gateway, server, anna):
+    async with TelegramReply(gateway, HERE, "en"):
+        await server.until(lambda: len(server.journal.of("sendChatAction")) > 3)
+
+
+async def test_typing_ends_with_a_reply_that_failed(gateway, server, anna):
+    async def failing():
+        async with TelegramReply(gateway, HERE, "en"):
+            await server.until(lambda: server.journal.of("sendChatAction"))
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await failing()
+    assert not [task for task in asyncio.all_tasks() if task.get_name() == "typing"]
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault.too_many(3), Fault.forbidden(), Fault.dropped(), Fault.refused("chat not found")], ids=repr
+)
+async def test_a_typing_indicator_that_fails_costs_nothing(gateway, server, anna, fault):
+    server.faults.next("sendChatAction", fault)
+    async with TelegramReply(gateway, HERE, "en") as reply:
+        await server.until(lambda: len(server.journal.of("sendChatAction")) > 1)
+        await reply.deliver("done")
+    assert anna.chat.text == "done"
+
+
+# --------------------------------------------------------------------------------------------------- repairs
+
+
+async def test_a_part_whose_formatting_is_refused_is_sent_plain_and_no_other_again(reply, server, anna):
+    """C95."""
+    server.faults.next("sendMessage", Fault.delay(0), Fault.refused("can't parse entities: can't find end"))
+    await reply.deliver(THREE_PARTS)
+
+    bold = [[mark["type"] for mark in shown.entities] for shown in anna.chat.answers]
+    assert bold == [["bold"], [], ["bold"]]
+    assert len(sends(server)) == 4
+
+
+async def test_a_refusal_without_formatting_is_final(reply, server, anna):
+    """C15: never repeated unchanged."""
+    server.faults.always("sendMessage", Fault.refused("something new"))
+    with pytest.raises(DeliveryError, match="Something new"):
+        await reply.deliver("plain")
+    assert len(sends(server)) == 1
+
+
+async def test_an_answer_in_a_deleted_topic_goes_to_the_chat(gateway, server, anna):
+    group = server.supergroup(members=[anna], forum=True)
+    await TelegramReply(gateway, Place(group.id, 55), "en").deliver("here")
+    assert [shown.thread_id for shown in group.answers] == [None]
+
+
+async def test_an_answer_to_a_deleted_question_is_sent_all_the_same(gateway, anna):
+    await TelegramReply(gateway, HERE, "en", reply_to=4711).deliver("here")
+    assert anna.chat.text == "here"
+
+
+async def test_a_group_that_has_moved_is_followed(gateway, server, anna):
+    group, moved = server.group(members=[anna]), server.supergroup(members=[anna])
+    group.migrated_to = moved.id
+    await TelegramReply(gateway, Place(group.id), "en").deliver("here")
+    assert moved.text == "here"
+
+
+async def test_a_person_who_blocked_the_bot_is_not_tried_again(reply, server, anna):
+    anna.blocks()
+    with pytest.raises(ChatUnreachable):
+        await reply.deliver(THREE_PARTS)
+    assert len(sends(server)) == 1
+
+
+@pytest.mark.parametrize("words", ["chat not found", "not enough rights to send text messages to the chat"])
+async def test_some_refusals_mean_that_nobody_can_be_reached(reply, server, words):
+    server.faults.always("sendMessage", Fault.refused(words))
+    with pytest.raises(ChatUnreachable):
+        await reply.deliver("**a**")
+    assert len(sends(server)) == 1
+
+
+async def test_an_error_text_does_not_quote_the_answer(reply, server, anna):
+    server.faults.always("sendMessage", Fault.refused("entity URL 'secret' is invalid: Wrong HTTP URL"))
+    with pytest.raises(DeliveryError) as failure:
+        await reply.deliver("plain")
+    assert "secret" not in str(failure.value)
+
+
+# ----------------------------------------------------------------------------------------- waiting, repeating
+
+
+async def test_a_penalty_is_waited_out_and_the_part_sent_once(reply, server, anna, naps):
+    server.faults.next("sendMessage", Fault.delay(0), Fault.too_many(27))
+    await reply.deliver(THREE_PARTS)
+    assert naps.taken == [27]
+    assert [shown.text.split()[0] for shown in anna.chat.answers] == ["one", "two", "three"]
+
+
+async def test_a_penalty_given_as_a_timedelta_is_understood_too(reply, server, anna, naps, monkeypatch):
+    monkeypatch.setenv("PTB_TIMEDELTA", "true")
+    server.faults.next("sendMessage", Fault.too_many(27))
+    await reply.deliver("here")
+    assert naps.taken == [27]
+
+
+async def test_a_penalty_longer_than_a_message_may_wait_is_an_error(reply, server, anna, naps):
+    server.faults.always("sendMessage", Fault.too_many(40))
+    with pytest.raises(DeliveryError, match="wait longer"):
+        await reply.deliver("here")
+    assert naps.taken == [40]
+
+
+async def test_a_penalty_in_one_chat_delays_no_other(gateway, server, anna, naps):
+    boris = server.person(8, "Boris")
+    boris.starts()
+    naps.hold = 5
+    server.faults.next("sendMessage", Fault.too_many(30), chat=7)
+    waiting = asyncio.create_task(TelegramReply(gateway, HERE, "en").deliver("late"))
+    await server.until(lambda: naps.taken)
+    await TelegramReply(gateway, Place(8), "en").deliver("now")
+    assert (anna.chat.text, boris.chat.text) == ("", "now")
+    waiting.cancel()
+
+
+async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out(gateway, server, anna):
+    """The uncertain part is recorded as such: it takes its place among the parts that were sent."""
+    sent = []
+
+    async def record(message_id):
+        sent.append(message_id)
+
+    server.faults.next("sendMessage", Fault.delay(0), Fault.dropped("after"))
+    await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS)
+
+    ids = [shown.message_id for shown in anna.chat.answers]
+    assert sent == [ids[0], None, ids[2]]
+    assert len(sends(server)) == 3
+
+
+async def test_what_cannot_have_arrived_is_tried_again_and_given_up_in_the_end(naps):
+    """Nobody listens at this address."""
+    bot = application("1:x", "http://127.0.0.1:9").bot
+    gateway = Gateway(bot, sleep=naps)
+    naps.hold = float("inf")
+    await bot.request.initialize()
+    try:
+        with pytest.raises(DeliveryError, match="not delivered"):
+            await gateway.send(HERE, Chunk("x"))
+    finally:
+        await bot.shutdown()
+    assert len(naps.taken) == TRIES
+    assert sum(naps.taken) > 20
+
+
+# ----------------------------------------------------------------------------------------------------- edits
+
+
+async def test_an_edit_shows_the_new_text_and_the_same_text_is_no_error(gateway, anna):
+    message_id = await gateway.send(HERE, Chunk("one"))
+    bold = Chunk("two", (MessageEntity("bold", 0, 3),))
+    assert await gateway.edit(HERE, message_id, bold)
+    assert await gateway.edit(HERE, message_id, bold)
+    assert anna.chat.text == "two"
+
+
+async def test_an_edit_of_a_deleted_message_is_known_by_its_result(gateway, anna):
+    message_id = await gateway.send(HERE, Chunk("one"))
+    del anna.chat.messages[message_id]
+    assert not await gateway.edit(HERE, message_id, Chunk("two"))
+
+
+async def test_an_edit_may_be_repeated_since_it_changes_nothing_twice(gateway, server, anna):
+    message_id = await gateway.send(HERE, Chunk("one"))
+    server.faults.next("editMessageText", Fault.dropped("after"))
+    assert await gateway.edit(HERE, message_id, Chunk("two"))
+    assert len(server.journal.of("editMessageText")) == 2
+    assert anna.chat.text == "two"

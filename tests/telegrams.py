@@ -1,0 +1,36 @@
+"""The bot's Telegram side between a stand-in for Telegram and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from bot.demo.telegram_server import TelegramServer
+from bot.ops.clock import ManualClock
+from bot.telegram.handlers import application
+
+PENALTIES_WARN = pytest.mark.filterwarnings("ignore:.*attribute `retry_after` will be:DeprecationWarning")
+"""python-telegram-bot warns in each 429 that the type of `retry_after` will change; both types are read."""
+
+
+class Naps:
+    """A `sleep` that passes at once and is remembered; `hold` makes it last until it is cancelled."""
+
+    def __init__(self, *, hold: float = float("inf")):
+        self.taken: list[float] = []
+        self.hold = hold
+
+    async def __call__(self, seconds):
+        self.taken.append(seconds)
+        await (asyncio.Event().wait() if seconds >= self.hold else asyncio.sleep(0))
+
+
+@asynccontextmanager
+async def telegram():
+    """A server, and the bot as the program makes it."""
+    async with TelegramServer(clock=ManualClock()) as server:
+        bot = application(server.token, server.url).bot
+        async with bot:
+            yield server, bot
