@@ -159,7 +159,7 @@ class Compactor:
                 completion = await self._summariser.model.complete(request, lambda _delta: None)
         except TimeoutError:
             raise SummaryRejected("the summariser did not answer in time") from None
-        text = validated(completion, session.summary)
+        text = validated(completion, session)
         return Summary(
             text=text,
             up_to=old[-1].seq,
@@ -182,15 +182,16 @@ def transcript(previous: Summary | None, messages: Sequence[Message]) -> str:
     return f'{old}<transcript seq="{messages[0].seq}..{messages[-1].seq}">\n{lines}\n</transcript>'
 
 
-def validated(completion: Completion, previous: Summary | None) -> str:
+def validated(completion: Completion, session: Session) -> str:
     """The summary's text, or SummaryRejected: a cut, refused, empty or stale summary must never replace messages."""
     text = completion.text.strip()
     if completion.stop_reason != "end_turn":
         raise SummaryRejected(f"the summariser stopped with {completion.stop_reason}")
     if len(text.split()) < MIN_WORDS:
         raise SummaryRejected("the summary is too short to be one")
-    if previous is not None and text == previous.text:
-        raise SummaryRejected("the summary is the previous one, although there was news")
+    if session.summary and text == session.summary.text and not session.compaction.fails:
+        # Asked again it may insist: then there was nothing in the messages worth a word.
+        raise SummaryRejected("the summary is the previous one, although messages came")
     return text
 
 

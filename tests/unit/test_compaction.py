@@ -200,13 +200,16 @@ async def test_the_pause_grows_and_a_success_ends_it(house):
     assert len(recovered.compaction.recent) == 1
 
 
-async def test_a_summary_that_repeats_the_old_one_is_refused(house):
-    at = house(otherwise=chatty, triggers=SMALL, summaries=[says(GOOD), says(GOOD)])
-    await talk(at, 8)
-
+async def test_a_summary_that_repeats_the_old_one_is_refused_until_it_insists(house):
+    at = house(otherwise=chatty, triggers=SMALL, summarise=lambda request: says(GOOD))
+    await talk(at, 7)
     refused = await at.active()
-    assert refused.summary.epoch == 1
-    assert refused.compaction.fails == 1
+    at.clock.advance(timedelta(minutes=1))
+    await talk(at, 1)
+    accepted = await at.active()
+
+    assert (refused.summary.epoch, refused.compaction.fails) == (1, 1)
+    assert (accepted.summary.epoch, accepted.compaction.fails) == (2, 0)
 
 
 async def test_a_summariser_that_never_returns_is_cut_off_and_nobody_waits_for_it(house):

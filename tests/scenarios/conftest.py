@@ -1,0 +1,115 @@
+"""The whole bot in process, between stand-ins that are as strict as the real ones, on a real mongod.
+
+A test reads as what people do and see. `World` has no memory of its own: what a test looks at is Telegram's chats, the
+requests the model got, and the documents in MongoDB.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bot import app
+from bot.demo.claude_server import ClaudeServer
+from bot.demo.telegram_server import TelegramServer
+from bot.ops.clock import ManualClock
+from bot.settings import Settings
+from tests.builders import NOON
+
+
+@dataclass
+class World:
+    """People, their chats, the model and the database."""
+
+    telegram: TelegramServer
+    claude: ClaudeServer
+    clock: ManualClock
+    database: Any
+    environ: dict[str, str]
+
+    @asynccontextmanager
+    async def bot(self, **changes: str) -> AsyncIterator[None]:
+        """A process of the bot, from its start until it has left in good order."""
+        settings = Settings.read(self.environ | changes)
+        leave = asyncio.Event()
+        polls = self._polls()
+        running = asyncio.create_task(app.run(settings, leave=leave, clock=self.clock))
+        try:
+            await self.telegram.until(lambda: running.done() or self._polls() > polls, seconds=30)
+            if running.done():
+                running.result()
+            yield
+        finally:
+            leave.set()
+            await asyncio.wait_for(running, 30)
+
+    def _polls(self) -> int:
+        return len(self.telegram.journal.of("getUpdates"))
+
+    async def ask(self, person, words, *, chat=None, answers=1, **said) -> str:
+        """Say something and wait for so many new messages of the bot; their text."""
+        place = chat or person.chat
+        before = len(place.answers)
+        person.says(words, chat=chat, **said)
+        await self.telegram.until(lambda: len(place.answers) >= before + answers, seconds=20)
+        return "\n".join(message.text for message in place.answers[before:])
+
+    async def eventually(self, condition, seconds: float = 10):
+        """Wait until the condition about the database holds; its value."""
+        async with asyncio.timeout(seconds):
+            while not (value := condition()):  # noqa: ASYNC110 - the database has no event to wait for
+                await asyncio.sleep(0.02)
+        return value
+
+    def passes(self, **time: float) -> None:
+        """Time passes, for Telegram, the model and the bot alike."""
+        self.clock.advance(timedelta(**time))
+
+    def sessions(self, owner_id=None, **where) -> list[dict[str, Any]]:
+        """Session documents, oldest first."""
+        query = where | ({} if owner_id is None else {"ownerId": owner_id})
+        return list(self.database["sessions"].find(query).sort("createdAt", 1))
+
+    def session(self, owner_id, **where) -> dict[str, Any]:
+        """The one active Session of a person."""
+        [found] = self.sessions(owner_id, status="active", **where)
+        return found
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """What the model was asked, without summaries."""
+        return [dict(exchange.body) for exchange in self.claude.journal.exchanges if exchange.body.get("tools")]
+
+
+@pytest.fixture
+async def world(mongod: str, mongo_client, database: str) -> AsyncIterator[World]:
+    clock = ManualClock(NOON)
+    async with TelegramServer(clock=clock) as telegram, ClaudeServer(clock=clock) as claude:
+        environ = {
+            "TELEGRAM_BOT_TOKEN": telegram.token,
+            "TELEGRAM_API_URL": telegram.url,
+            "ANTHROPIC_API_KEY": claude.key,
+            "ANTHROPIC_BASE_URL": claude.url,
+            "MONGODB_URI": mongod,
+            "MONGODB_DATABASE": database,
+            "PORT": "0",
+            "GRACE_SECONDS": "5",
+        }
+        yield World(telegram, claude, clock, mongo_client[database], environ)
+        assert [exchange.reason for exchange in claude.journal.refusals] == []
+
+
+@pytest.fixture
+def anna(world: World):
+    return world.telegram.person(1001, "Anna")
+
+
+@pytest.fixture
+def boris(world: World):
+    return world.telegram.person(1002, "Boris", "ru")

@@ -1,0 +1,57 @@
+"""The service remembers, the process does not: any process can answer the next message."""
+
+from __future__ import annotations
+
+import pytest
+
+DRIVERS = ["motor", "pymongo"]
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+async def test_a_new_process_for_every_message_sees_the_whole_talk(world, anna, driver):
+    words = ["My name is Anna.", "My secret word is heron.", "What is my name?", "What is my secret word?"]
+    answers = []
+    for line in words:
+        async with world.bot(MONGODB_DRIVER=driver):
+            answers.append(await world.ask(anna, line))
+
+    assert "Anna" in answers[2]
+    assert "heron" in answers[3]
+    [session] = world.sessions(anna.id)
+    assert session["revision"] == len(words)
+    assert [message["seq"] for message in session["messages"]] == list(range(2 * len(words)))
+
+
+async def test_notes_and_plan_outlive_the_process(world, anna):
+    async with world.bot():
+        await world.ask(anna, "Remember that my sister lives in Riga.")
+        await world.ask(anna, "Plan a trip: book a flight, find a hotel, pack.")
+    async with world.bot():
+        answer = await world.ask(anna, "What do you remember?")
+
+    assert "Riga" in answer
+    assert world.session(anna.id)["task"]["goal"]
+
+
+async def test_new_is_remembered_across_a_restart(world, anna):
+    """C6: after /new and a restart, nothing of the old talk is in the request."""
+    async with world.bot():
+        await world.ask(anna, "My secret word is heron.")
+        await world.ask(anna, "/new")
+    async with world.bot():
+        answer = await world.ask(anna, "What is my secret word?")
+
+    assert "heron" not in answer
+    assert "heron" not in str(world.requests[-1])
+
+
+async def test_restarts_answer_nothing_twice(world, anna):
+    """C3"""
+    async with world.bot():
+        await world.ask(anna, "Hello there")
+    for _ in range(3):
+        async with world.bot():
+            pass
+
+    assert len(anna.chat.answers) == 1
+    assert world.session(anna.id)["revision"] == 1

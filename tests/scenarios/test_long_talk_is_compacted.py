@@ -1,0 +1,82 @@
+"""A long talk falls back to its last turns and a summary; the system prompt and the last answers stay as they were."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from bot.demo.claude_faults import Fault
+from bot.demo.claude_script import is_summary
+
+SMALL = {"CONTEXT_TRIGGER_MESSAGES": "10", "CONTEXT_KEEP_MESSAGES": "4"}
+BY_TOKENS = {"CONTEXT_TRIGGER_TOKENS": "5000", "CONTEXT_TRIGGER_MESSAGES": "300", "CONTEXT_KEEP_MESSAGES": "4"}
+
+
+def texts(messages):
+    return [block.get("text", "") for message in messages for block in message["content"]]
+
+
+async def talk(world, person, turns, words="Tell me something about number {}."):
+    for number in range(turns):
+        await world.ask(person, words.format(number))
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [(SMALL, "Tell me something about number {}."), (BY_TOKENS, "Number {}: " + "a rather long story " * 120)],
+    ids=["by message count", "by tokens"],
+)
+async def test_a_long_talk_is_compacted(world, anna, limits, words):
+    async with world.bot(**limits):
+        await world.ask(anna, "My secret word is heron.")
+        await talk(world, anna, 6, words)
+        await world.eventually(lambda: world.session(anna.id)["summary"])
+        answer = await world.ask(anna, "What is my secret word?")
+
+    session = world.session(anna.id)
+    archived = [row["seq"] for row in world.database["archive"].find({"ownerId": anna.id}).sort("seq", 1)]
+    kept = [message["seq"] for message in session["messages"]]
+    assert "heron" in session["summary"]["text"]
+    assert "heron" in answer
+    assert {*archived, *kept} == set(range(session["nextSeq"]))
+    assert min(kept) == session["summary"]["upTo"] + 1
+
+
+async def test_the_system_prompt_never_changes_and_the_last_answers_stay_verbatim(world, anna):
+    """C40, C53"""
+    async with world.bot(**SMALL):
+        await talk(world, anna, 6)
+        await world.eventually(lambda: world.session(anna.id)["summary"])
+        await world.ask(anna, "And now?")
+
+    systems = {str(request["system"]) for request in world.requests}
+    assert len(systems) == 1
+    last = texts(world.requests[-1]["messages"])
+    assert last[0].startswith("<conversation_summary ")
+    shown = [message.text for message in anna.chat.answers]
+    assert [text for text in last if text in shown] == shown[-3:-1]
+    assert "system" not in {message["role"] for message in world.session(anna.id)["messages"]}
+
+
+async def test_between_two_compactions_a_request_begins_with_all_of_the_one_before(world, anna):
+    async with world.bot():
+        await talk(world, anna, 4)
+
+    requests = [request["messages"] for request in world.requests]
+    for earlier, later in pairwise(requests):
+        assert later[: len(earlier)] == earlier
+
+
+async def test_a_summariser_that_fails_costs_nothing(world, anna):
+    """C42: the messages stay, the talk goes on."""
+    world.claude.faults.next(*[Fault.overloaded()] * 3, when=is_summary)
+    async with world.bot(**SMALL):
+        await talk(world, anna, 6)
+        await world.eventually(lambda: world.session(anna.id)["compaction"]["fails"])
+        failed = world.session(anna.id)
+        answer = await world.ask(anna, "Are you still there?")
+
+    assert answer
+    assert failed["summary"] is None
+    assert len(failed["messages"]) == failed["nextSeq"]
