@@ -40,7 +40,9 @@ def get_chat(world: World, params: Params) -> Json:
     return {**chat.json(), "accent_color_id": 0, "max_reaction_count": 11, "accepted_gift_types": _GIFTS}
 
 
-_GIFTS = dict.fromkeys(("unlimited_gifts", "limited_gifts", "unique_gifts", "premium_subscription"), False)
+_GIFTS = dict.fromkeys(
+    ("unlimited_gifts", "limited_gifts", "unique_gifts", "premium_subscription", "gifts_from_channels"), False
+)
 
 
 def leave_chat(world: World, params: Params) -> bool:

@@ -19,6 +19,12 @@ from bot.ports import Clock
 
 SUPERGROUPS = -1_001_000_000_000
 GROUPS = -5000
+RIGHTS = (
+    "can_be_edited", "is_anonymous", "can_manage_chat", "can_delete_messages", "can_manage_video_chats",
+    "can_restrict_members", "can_promote_members", "can_change_info", "can_invite_users", "can_post_stories",
+    "can_edit_stories", "can_delete_stories",
+)  # fmt: skip
+"""What an administrator may do; every one has to be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +150,15 @@ class World:
 
     def bot_moved(self, chat: Chat, before: Standing, by: Json) -> None:
         """Tell the bot that its place in a chat changed."""
-        old, new = (
-            {"user": self.bot, "status": _STATUS.get(standing, standing)} for standing in (before, chat.standing)
-        )
+        old, new = (_member(self.bot, standing) for standing in (before, chat.standing))
         payload = {"chat": chat.json(), "from": by, "date": self.stamp, "old_chat_member": old, "new_chat_member": new}
         self.updates.add("my_chat_member", payload)
         self.bell.ring()
 
 
-_STATUS = {"unstarted": "left", "stranger": "left", "deactivated": "left"}
+def _member(bot: Json, standing: Standing) -> Json:
+    """A ChatMember with the fields its status requires."""
+    if standing in {"unstarted", "stranger", "deactivated"}:
+        return {"user": bot, "status": "left"}
+    more: dict[str, Json] = {"kicked": {"until_date": 0}, "administrator": dict.fromkeys(RIGHTS, False)}
+    return {"user": bot, "status": standing, **more.get(standing, {})}
