@@ -11,8 +11,6 @@ from typing import Any
 
 from bot.session import Block
 
-_THINKING = frozenset({"thinking", "redacted_thinking"})
-
 
 def text_block(text: str) -> Block:
     return {"type": "text", "text": text}
@@ -35,12 +33,11 @@ def settled(blocks: Sequence[Block], answered: frozenset[str]) -> tuple[Block, .
 
 
 def _is_storable(block: Block, answered: frozenset[str]) -> bool:
+    """Of kinds nobody knows nothing is kept: what one server made up, another may refuse for ever."""
     kind = block["type"]
-    if kind in _THINKING:
-        return False
     if kind == "text":
         return bool(block["text"].strip())
-    return not kind.endswith("tool_use") or block["id"] in answered
+    return kind.endswith("tool_result") or (kind.endswith("tool_use") and block["id"] in answered)
 
 
 def encodable(value: Any) -> Any:

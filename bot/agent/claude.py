@@ -39,12 +39,6 @@ _FAILURES = (
     ValueError,
 )
 _BY_TYPE: Mapping[str, type[ModelError]] = {
-    "overloaded_error": ModelBusy,
-    "api_error": ModelBusy,
-    "rate_limit_error": ModelBusy,
-    "timeout_error": ModelBusy,
-    "unavailable_error": ModelBusy,
-    "conflict_error": ModelBusy,
     "request_too_large": PromptTooLong,
     "exceed_context_size_error": PromptTooLong,
     "invalid_request_error": ModelMisconfigured,
@@ -53,18 +47,13 @@ _BY_TYPE: Mapping[str, type[ModelError]] = {
     "permission_error": ModelMisconfigured,
     "not_found_error": ModelMisconfigured,
 }
-_BY_STATUS: Mapping[int, type[ModelError]] = {
-    200: ModelBusy,
-    408: ModelBusy,
-    409: ModelBusy,
-    413: PromptTooLong,
-    429: ModelBusy,
-}
+_BY_STATUS: Mapping[int, type[ModelError]] = {408: ModelBusy, 409: ModelBusy, 413: PromptTooLong, 429: ModelBusy}
+_INSIDE_A_STREAM = 200
+_SERVER_FAULT = 500
 _SPENT = re.compile(r"(ramp_limit_exceeded|\w*spend_limit_reached)")
 """A rate limit that does not pass by waiting: the operator has to act."""
 _TOO_LONG = re.compile(r"prompt is too long|exceeds?\b.{0,40}\bcontext|context (length|window|size)", re.IGNORECASE)
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
-_SERVER_FAULT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +181,10 @@ def _classify_status(error: anthropic.APIStatusError) -> ModelError:
 def _kind(error: anthropic.APIStatusError) -> type[ModelError]:
     if error.error_code and _SPENT.fullmatch(error.error_code):
         return ModelMisconfigured
-    known = _BY_TYPE.get(error.type or "")
-    default = ModelBusy if error.status_code >= _SERVER_FAULT else ModelMisconfigured
-    kind = known or _BY_STATUS.get(error.status_code, default)
+    kind = _BY_TYPE.get(error.type or "", ModelBusy)
+    if error.status_code != _INSIDE_A_STREAM and kind is not PromptTooLong:
+        default = ModelBusy if error.status_code >= _SERVER_FAULT else ModelMisconfigured
+        kind = _BY_STATUS.get(error.status_code, default)
     if kind is ModelMisconfigured and _TOO_LONG.search(error.api_message or ""):
         return PromptTooLong
     is_passing = error.response.headers.get("x-should-retry") == "true"

@@ -1,0 +1,379 @@
+"""The real SDK against the strict stand-in: every way a model call can end, and what is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import httpx2
+import pytest
+
+from bot.agent.claude import OFFICIAL, Claude, Endpoint, body, classify
+from bot.agent.prompt import STOPPED
+from bot.demo.claude_answers import call, calls, think
+from bot.demo.claude_faults import Fault, Reply
+from bot.demo.claude_server import ClaudeServer
+from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
+from bot.ports import Request
+from bot.session import Usage, number
+from tests.agents import MODEL, Screen, results, run, tool
+from tests.builders import NOON, dialogue, question, session, text
+
+KEY = "sk-ant-planted-secret"
+SILENCE = 0.5
+
+
+@pytest.fixture
+async def server():
+    async with ClaudeServer(key=KEY) as server:
+        yield server
+
+
+@pytest.fixture
+async def claude(server):
+    made = Claude(Endpoint(server.url, KEY), silence_seconds=SILENCE)
+    yield made
+    await made.aclose()
+
+
+def request(words="hello", **changes):
+    plain = {"model": MODEL, "system": "Be kind.", "messages": [{"role": "user", "content": [text(words)]}]}
+    return Request(**plain | changes)
+
+
+async def ask(claude, **changes):
+    pieces: list[str] = []
+    return await claude.complete(request(**changes), pieces.append), "".join(pieces)
+
+
+def coded(status, kind, code=None, **headers):
+    """An error answer with a stable code."""
+    error = {"type": kind, "message": f"do not quote {KEY}", "details": {"error_code": code}}
+    wire = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Fault(kind, Reply(status, json.dumps({"type": "error", "error": error}), headers=wire))
+
+
+# ------------------------------------------------------------------------------------------------ the failure table
+
+TRANSIENT = {
+    "429": Fault.rate_limited(),
+    "529": Fault.overloaded(),
+    "500": Fault.server_error(),
+    "502 with a web page": Fault.bad_gateway(),
+    "503 while loading": coded(503, "unavailable_error"),
+    "408": Fault.status(408),
+    "an error as the first event": Fault.error_event(),
+    "an error in mid-stream": Fault.error_event(after=2),
+    "an unknown error in mid-stream": Fault.error_event("mystery_error", after=1),
+    "no headers": Fault.silence(),
+    "a dropped connection": Fault.dropped(),
+    "a stall": Fault.stalled(),
+    "pings and nothing else": Fault.pinging(),
+    "an early end": Fault.ends_early(),
+    "an empty stream": Fault.empty(),
+    "a captive portal": Fault.portal(),
+    "broken JSON in an event": Fault.bad_event_json(),
+    "a wrong block index": Fault.wrong_index(),
+    "a 400 that may be repeated": coded(400, "invalid_request_error", x_should_retry="true"),
+}
+TOO_LONG = {
+    "400 prompt is too long": Fault.too_long(),
+    "413": Fault.too_large(),
+    "llama.cpp": coded(400, "exceed_context_size_error"),
+    "in a stream": Fault.error_event("request_too_large"),
+}
+FATAL = {
+    "400": Fault.status(400, "messages.0: something is odd"),
+    "401": Fault.status(401, f"invalid key {KEY}"),
+    "402": Fault.status(402),
+    "403": Fault.status(403),
+    "404": Fault.status(404, "model: nosuch"),
+    "422": coded(422, "api_error"),
+    "a spent ramp": coded(429, "rate_limit_error", "ramp_limit_exceeded", retry_after="5"),
+    "a spent contract": coded(429, "rate_limit_error", "contract_spend_limit_reached"),
+    "an enforced spend limit": coded(429, "rate_limit_error", "enforced_spend_limit_reached"),
+    "an invalid request in a stream": Fault.error_event("invalid_request_error"),
+}
+TABLE = [
+    *((name, fault, ModelBusy) for name, fault in TRANSIENT.items()),
+    *((name, fault, PromptTooLong) for name, fault in TOO_LONG.items()),
+    *((name, fault, ModelMisconfigured) for name, fault in FATAL.items()),
+]
+
+
+@pytest.mark.parametrize(("fault", "kind"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+async def test_every_failure_has_a_name_of_ours(server, claude, fault, kind):
+    """C64, C67; no vendor text, which may quote a key or a person, gets into the message."""
+    server.script("The capital of France is Paris.")
+    server.faults.next(fault)
+    with pytest.raises(ModelError) as failure:
+        await ask(claude)
+    assert type(failure.value) is kind
+    assert KEY not in str(failure.value)
+    assert "do not quote" not in str(failure.value)
+    assert failure.value.__cause__ is None
+
+
+@pytest.mark.parametrize("fault", [Fault.bad_tool_json(), Fault.ends_in_call()], ids=["bad JSON", "an early end"])
+async def test_a_broken_tool_call_is_repeated_and_never_run(server, claude, fault):
+    """C67, C75"""
+    server.script(call("echo", {"words": "a long enough argument"}), "Done.")
+    server.faults.next(fault)
+    answer = await run(claude, tool())
+    assert results(answer) == [("echo: a long enough argument", False)]
+    assert [exchange.state for exchange in server.journal.exchanges] == ["faulted", "answered", "answered"]
+
+
+@pytest.mark.parametrize("fault", TRANSIENT.values(), ids=TRANSIENT)
+async def test_what_passes_is_repeated_and_the_person_sees_one_answer(server, claude, fault):
+    """C18, C69, C73"""
+    server.script("The capital of France is Paris.")
+    server.faults.next(fault)
+    screen = Screen()
+    answer = await run(claude, screen=screen)
+    assert answer.text == screen.shown == "The capital of France is Paris."
+    assert len(server.journal.exchanges) == 2
+    first, second = (exchange.raw for exchange in server.journal.exchanges)
+    assert first == second
+
+
+@pytest.mark.parametrize("fault", [*TOO_LONG.values(), *FATAL.values()], ids=[*TOO_LONG, *FATAL])
+async def test_what_does_not_pass_is_asked_once(server, claude, fault):
+    """C65: the turn leaves no trace, and the next one is answered."""
+    server.faults.next(fault)
+    screen = Screen()
+    with pytest.raises(ModelError):
+        await run(claude, screen=screen)
+    assert (len(server.journal.exchanges), screen.shown) == (1, "")
+    server.script("Yes.")
+    assert (await run(claude)).text == "Yes."
+
+
+@pytest.mark.parametrize(("header", "seconds"), [("7", 7), ("0.5", 0.5), ("soon", None), ("-3", None), ("nan", None)])
+async def test_the_wait_a_provider_asks_for_is_passed_on(server, claude, header, seconds):
+    server.faults.next(Fault.status(429, retry_after=header))
+    with pytest.raises(ModelBusy) as failure:
+        await ask(claude)
+    assert failure.value.retry_after == seconds
+
+
+async def test_milliseconds_are_more_precise(server, claude):
+    server.faults.next(Fault.status(529, retry_after_ms="250", retry_after="1"))
+    with pytest.raises(ModelBusy) as failure:
+        await ask(claude)
+    assert failure.value.retry_after == 0.25
+
+
+async def test_a_server_that_is_not_there_is_busy():
+    claude = Claude(Endpoint("http://127.0.0.1:9", KEY))
+    with pytest.raises(ModelBusy):
+        await ask(claude)
+    await claude.aclose()
+
+
+async def test_a_torn_stream_says_what_it_cost(server, claude):
+    """C78"""
+    server.faults.next(Fault.dropped())
+    with pytest.raises(ModelBusy) as failure:
+        await ask(claude)
+    assert failure.value.usage.input_tokens == server.journal.exchanges[0].prompt.total
+
+
+@pytest.mark.parametrize(
+    "error", [httpx2.ReadTimeout("x"), httpx2.RemoteProtocolError("x"), IndexError(), ValueError()]
+)
+def test_what_the_sdk_lets_through_passes_by_waiting(error):
+    assert type(classify(error)) is ModelBusy
+
+
+# ------------------------------------------------------------------------------------------------ how a call ends well
+
+
+async def test_words_come_in_pieces_and_add_up(server, claude):
+    server.script("The capital of France is Paris.")
+    completion, shown = await ask(claude)
+    assert completion.text == shown == "The capital of France is Paris."
+    assert completion.content == (text("The capital of France is Paris."),)
+
+
+async def test_the_whole_prompt_is_in_the_usage(server, claude):
+    completion, _ = await ask(claude)
+    assert completion.usage.prompt_tokens == server.journal.exchanges[0].prompt.total
+    assert completion.usage.output_tokens == server.journal.exchanges[0].usage["output_tokens"]
+
+
+async def test_a_missing_message_stop_is_forgiven(server, claude):
+    """C68"""
+    server.faults.next(Fault.no_message_stop())
+    server.script("Yes.")
+    assert (await run(claude)).text == "Yes."
+    assert len(server.journal.exchanges) == 1
+
+
+async def test_a_slow_answer_is_not_cut_as_long_as_it_goes_on(server, claude):
+    """C70"""
+    server.faults.slow(SILENCE / 5)
+    server.script("one two three four five six seven eight nine ten eleven twelve")
+    began = asyncio.get_running_loop().time()
+    completion, _ = await ask(claude)
+    assert completion.text.endswith("twelve")
+    assert asyncio.get_running_loop().time() - began > SILENCE
+
+
+async def test_calls_and_thinking_come_back_as_they_were_sent(server, claude):
+    """The stand-in checks each thinking block's signature against the prefix it was thought in."""
+    server.script(think("hm", calls(call("echo", {"words": "one"}), call("echo", {"words": "two"}))), "Both.")
+    answer = await run(claude, tool())
+    assert results(answer) == [("echo: one", False), ("echo: two", False)]
+    assert server.journal.refusals == ()
+
+
+async def test_an_unknown_block_is_survived_and_not_stored(server, claude):
+    server.faults.next(Fault.unknown_block())
+    server.script("Yes.")
+    answer = await run(claude)
+    assert answer.exchange == (("assistant", (text("Yes."),)),)
+
+
+ENDINGS = {
+    "end_turn": (None, "Half a sentence", "", 1),
+    "stop_sequence": (Fault.stopping("stop_sequence"), "Half a sentence", "", 1),
+    "unknown": (Fault.stopping("brand_new"), "Half a sentence", "", 1),
+    "max_tokens": (Fault.stopping("max_tokens"), "Half a sentence", "cut", 1),
+    "max_tokens in a call": (Fault.cut_in_call(), "Half a sentence", "cut", 1),
+    "window exceeded": (Fault.window_exceeded(), "Half a sentence", "cut", 1),
+    "pause_turn": (Fault.paused(), "Half a sentence and the rest", "", 2),
+}
+
+
+@pytest.mark.parametrize(("fault", "words", "ending", "asked"), ENDINGS.values(), ids=ENDINGS)
+async def test_every_stop_reason_ends_the_turn_in_words(server, claude, fault, words, ending, asked):
+    """C66; what is stored is accepted with the next question."""
+    server.script("Half a sentence", *([" and the rest"] if asked == 2 else []))
+    server.faults.next(*([fault] if fault else []))
+    answer = await run(claude, tool())
+    assert (answer.text, answer.ending, len(server.journal.exchanges)) == (words, ending, asked)
+    await next_is_answered(server, claude, answer)
+
+
+async def next_is_answered(server, claude, answer):
+    of = session()
+    asked = [("user", (text("hello"),), 1), *((role, content, 1) for role, content in answer.exchange)]
+    of.messages += number(of, 1, asked, NOON)
+    server.script("The next answer.")
+    assert (await run(claude, tool(), of=of, asked="And now?")).text == "The next answer."
+    assert server.journal.refusals == ()
+
+
+async def test_a_refusal_is_raised_and_taken_back(server, claude):
+    server.script("Surely, first you")
+    server.faults.next(Fault.refusal())
+    screen = Screen()
+    with pytest.raises(ModelRefused):
+        await run(claude, screen=screen)
+    assert screen.shown == ""
+
+
+async def test_no_word_at_all_is_an_empty_answer(server, claude):
+    server.faults.next(Fault.wordless())
+    with pytest.raises(EmptyAnswer):
+        await run(claude)
+
+
+async def test_a_turn_stopped_at_its_limit_is_accepted_with_the_next_question(server, claude):
+    """C71"""
+    server.script(*(call("echo", {"words": "same"}) for _ in range(4)))
+    answer = await run(claude, tool(), model_calls=4)
+    assert answer.exchange[-1] == ("assistant", (text(STOPPED),))
+    await next_is_answered(server, claude, answer)
+
+
+async def test_cancelling_leaves_no_open_connection(server, claude):
+    server.script("Once upon a time")
+    server.faults.next(Fault.stalled())
+    screen = Screen()
+    running = asyncio.ensure_future(run(claude, screen=screen))
+    await server.until(lambda exchanges: bool(exchanges) and exchanges[0].prompt is not None)
+    async with asyncio.timeout(5):
+        while not screen.shown:  # noqa: ASYNC110 - a plain value of a fake
+            await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    connections = claude._client._client._transport._pool.connections
+    assert [connection for connection in connections if not connection.is_closed()] == []
+
+
+# ------------------------------------------------------------------------------------------------ what is sent
+
+
+async def test_our_key_is_used_whatever_the_environment_holds(server, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "another")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "yet another")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    claude = Claude(Endpoint(server.url, KEY))
+    await ask(claude)
+    await claude.aclose()
+    assert server.journal.refusals == ()
+
+
+async def test_exactly_one_kind_of_credential_is_sent(server):
+    """C122: the stand-in names what it got; with both headers it would say so."""
+    claude = Claude(Endpoint(server.url, KEY, credential="x-api-key"))
+    with pytest.raises(ModelMisconfigured, match="401"):
+        await ask(claude)
+    await claude.aclose()
+    assert [refused.reason for refused in server.journal.refusals] == ["invalid x-api-key"]
+
+
+async def test_a_server_without_a_key_is_asked_all_the_same(server):
+    claude = Claude(Endpoint(server.url, ""))
+    with pytest.raises(ModelMisconfigured, match="authentication_error"):
+        await ask(claude)
+    await claude.aclose()
+
+
+@pytest.mark.parametrize(("url", "caching"), [(OFFICIAL, True), (f"{OFFICIAL}/", True), ("http://gpu:8080", False)])
+def test_an_unknown_server_gets_plain_requests(url, caching):
+    """C75"""
+    sent = body(request(), Endpoint.at(url, KEY))
+    assert ("cache_control" in json.dumps(sent)) is caching
+
+
+async def test_a_request_without_tools_says_nothing_of_tools(server, claude):
+    await ask(claude)
+    assert set(server.journal.exchanges[0].body) == {"model", "max_tokens", "messages", "system", "stream"}
+
+
+async def test_the_person_is_named_opaquely(server, claude):
+    await run(claude)
+    named = server.journal.exchanges[0].body["metadata"]["user_id"]
+    assert len(named) == 64
+    assert "1001" not in named
+
+
+async def test_the_next_turn_reads_what_the_last_one_wrote_to_the_cache(server):
+    claude = Claude(Endpoint(server.url, KEY, caching=True))
+    words = "A long and winding story about tea. " * 300
+    of = session(messages=dialogue(2, words=words))
+    answer = await run(claude, tool(), of=of)
+    asked = [("user", (text("hello"),), 1), *((role, content, 1) for role, content in answer.exchange)]
+    of.messages += number(of, 9, asked, question().at)
+    later = await run(claude, tool(), of=of, asked="And now?")
+    await claude.aclose()
+    assert answer.usage.cache_write_tokens > 1000
+    assert later.usage.cache_read_tokens >= answer.usage.cache_write_tokens
+    assert later.usage.input_tokens + later.usage.cache_write_tokens < 200
+    assert server.journal.refusals == ()
+
+
+async def test_usage_of_a_turn_is_the_sum_the_server_billed(server, claude):
+    """C78, C81"""
+    server.script(call("echo", {"words": "tea"}), "Done.")
+    server.faults.next(Fault.overloaded())
+    answer = await run(claude, tool())
+    billed = [exchange.usage for exchange in server.journal.exchanges if exchange.usage]
+    assert answer.usage == Usage(
+        input_tokens=sum(usage["input_tokens"] for usage in billed),
+        output_tokens=sum(usage["output_tokens"] for usage in billed),
+    )
