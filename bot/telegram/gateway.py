@@ -106,7 +106,7 @@ class Gateway:
             except RetryAfter as penalty:
                 await self._sleep(pause_of(penalty).total_seconds())
             except TelegramError as error:
-                log.debug("the typing indicator failed: %s", _reason(error))
+                log.debug("the typing indicator failed: %s", reason_of(error))
             await self._sleep(TYPING_SECONDS)
 
     async def acknowledge(self, press_id: str, sentence: str) -> None:
@@ -114,7 +114,7 @@ class Gateway:
         try:
             await self._bot.answer_callback_query(press_id, sentence)
         except TelegramError as error:
-            log.info("a press could not be answered: %s", _reason(error))
+            log.info("a press could not be answered: %s", reason_of(error))
 
     async def _deliver(
         self, outgoing: Outgoing, attempt: Callable[[Outgoing], Awaitable[T]], *, is_idempotent: bool = False
@@ -130,14 +130,14 @@ class Gateway:
                 await self._sleep(pause_of(penalty).total_seconds())
             except (BadRequest, Forbidden, ChatMigrated) as refusal:
                 outgoing = _repaired(outgoing, refusal)
-                log.info("sending again in another way: %s", _reason(refusal))
+                log.info("sending again in another way: %s", reason_of(refusal))
             except NetworkError as failure:
                 if not is_idempotent and not isinstance(failure.__cause__, NOT_SENT):
-                    log.warning("delivery is uncertain, not repeated: %s", _reason(failure))
+                    log.warning("delivery is uncertain, not repeated: %s", reason_of(failure))
                     return None
                 await self._sleep(min(2**tried / 2, 8))
             except TelegramError as failure:
-                raise DeliveryError(_reason(failure)) from failure
+                raise DeliveryError(reason_of(failure)) from failure
         raise DeliveryError(f"not delivered in {TRIES} tries")
 
 
@@ -147,12 +147,12 @@ def _repaired(outgoing: Outgoing, refusal: TelegramError) -> Outgoing:
     if isinstance(refusal, ChatMigrated):
         return replace(outgoing, chat_id=refusal.new_chat_id, thread_id=None)
     if isinstance(refusal, Forbidden) or any(sign in reason for sign in UNREACHABLE):
-        raise ChatUnreachable(_reason(refusal)) from refusal
+        raise ChatUnreachable(reason_of(refusal)) from refusal
     if "thread not found" in reason and outgoing.thread_id is not None:
         return replace(outgoing, thread_id=None)
     if outgoing.chunk.entities:
         return replace(outgoing, chunk=Chunk(outgoing.chunk.text))
-    raise DeliveryError(_reason(refusal)) from refusal
+    raise DeliveryError(reason_of(refusal)) from refusal
 
 
 def pause_of(penalty: RetryAfter) -> timedelta:
@@ -161,6 +161,6 @@ def pause_of(penalty: RetryAfter) -> timedelta:
     return pause if isinstance(pause, timedelta) else timedelta(seconds=pause)
 
 
-def _reason(error: TelegramError) -> str:
-    """Telegram's words up to where it begins to quote ours."""
+def reason_of(error: TelegramError) -> str:
+    """Telegram's words, up to where something is quoted: ours, or a proxy's page."""
     return f"{type(error).__name__}: {error.message.partition(chr(39))[0]}"

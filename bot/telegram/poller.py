@@ -17,7 +17,7 @@ from telegram.error import Conflict, RetryAfter, TelegramError
 
 from bot.errors import StoreError
 from bot.ports import Clock
-from bot.telegram.gateway import Sleep, pause_of
+from bot.telegram.gateway import Sleep, pause_of, reason_of
 
 log = logging.getLogger(__name__)
 
@@ -33,11 +33,18 @@ class Poller:
     """Fetches updates for one receiver, for ever."""
 
     def __init__(
-        self, bot: Bot, receive: Callable[[Update], Awaitable[None]], clock: Clock, *, sleep: Sleep = asyncio.sleep
+        self,
+        bot: Bot,
+        receive: Callable[[Update], Awaitable[None]],
+        clock: Clock,
+        *,
+        timeout: timedelta = POLL_TIMEOUT,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._bot = bot
         self._receive = receive
         self._clock = clock
+        self._timeout = timeout
         self._sleep = sleep
         self._offset: int | None = None
         self._failures = 0
@@ -57,7 +64,7 @@ class Poller:
         await self._bot.delete_webhook(drop_pending_updates=False)
 
     async def _poll(self) -> None:
-        updates = await self._bot.get_updates(self._offset, timeout=POLL_TIMEOUT, allowed_updates=ALLOWED_UPDATES)
+        updates = await self._bot.get_updates(self._offset, timeout=self._timeout, allowed_updates=ALLOWED_UPDATES)
         self.last_poll = self._clock.now()
         for update in updates:
             await self._receive(update)
@@ -95,4 +102,4 @@ class Poller:
 def _explained(failure: Failure) -> str:
     if isinstance(failure, Conflict):
         return "another process takes this bot's updates (a second poller with the same token, or a webhook)"
-    return f"{type(failure).__name__}: {failure}"
+    return reason_of(failure) if isinstance(failure, TelegramError) else f"{type(failure).__name__}: {failure}"

@@ -1,0 +1,272 @@
+"""What people see of commands, of errors, and of messages nobody answers: the Frontend port, over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from itertools import count
+
+import pytest
+
+from bot.agent.scripted import Scripted, fails, says
+from bot.compaction import Compactor, Summariser, Triggers
+from bot.demo.telegram_faults import Fault
+from bot.errors import EmptyAnswer, ModelBusy, ModelMisconfigured, ModelRefused, PromptTooLong
+from bot.lifecycle import Lifecycle
+from bot.owner import Lane
+from bot.ports import Batch, Claim, Entry
+from bot.store.memory import MemoryArchive, MemorySessions
+from bot.telegram.commands import COMMANDS, Desk, publish
+from bot.telegram.gateway import Gateway
+from bot.telegram.handlers import TelegramFrontend
+from bot.telegram.identity import Sender, identify
+from bot.telegram.inputs import Account, kind_of
+from bot.texts import LANGUAGES, text
+from bot.turn import Turns
+from tests.agents import agent
+from tests.builders import LIFETIME
+from tests.telegrams import PENALTIES_WARN, Naps, telegram
+
+pytestmark = PENALTIES_WARN
+
+
+async def count_words(words):
+    return len(words.split())
+
+
+class Office:
+    """A Frontend over the core in memory, and the updates of its people as entries."""
+
+    def __init__(self, server, bot):
+        self.server, self.bot = server, bot
+        self.account = Account(bot.id, bot.username)
+        self.model = Scripted()
+        self.sessions = MemorySessions()
+        ids = count(1)
+        clock, archive = server.world.clock, MemoryArchive()
+        compactor = Compactor(self.sessions, archive, Summariser(self.model, "small", count_words), Triggers(), clock)
+        new_id = lambda: f"{next(ids):032x}"  # noqa: E731 - a factory, passed on
+        turns = Turns(self.sessions, agent(self.model, attempts=1), compactor, count_words, clock, new_id, LIFETIME)
+        desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), LIFETIME)
+        self.frontend = TelegramFrontend(turns, desk, Gateway(bot, sleep=Naps(hold=4)), self.account)
+
+    async def batch(self, *, overtaken=False):
+        """What was sent since the last one."""
+        updates = await self.bot.get_updates(timeout=0)
+        await self.bot.get_updates(updates[-1].update_id + 1, timeout=0)
+        entries = tuple(self.entry(update) for update in updates)
+        return Batch(Claim(entries[0].lane, 1), entries, overtaken=overtaken)
+
+    def entry(self, update):
+        sender, kind = identify(update), kind_of(update, self.account)
+        assert isinstance(sender, Sender)
+        assert kind is not None
+        lane = Lane(sender.owner, sender.place)
+        return Entry(update.update_id, lane, kind, update.to_dict(), self.server.world.now)
+
+    async def obey(self):
+        return await self.frontend.obey(await self.batch())
+
+    async def answer(self):
+        return await self.frontend.answer(await self.batch(), asyncio.Event())
+
+    async def active(self, batch):
+        now = self.server.world.now
+        return await self.sessions.load(batch.lane.owner, batch.lane.place, at=now, now=now, lifetime=LIFETIME)
+
+
+@pytest.fixture
+async def office():
+    async with telegram() as (server, bot):
+        yield Office(server, bot)
+
+
+@pytest.fixture
+def anna(office):
+    return office.server.person(7, "Anna")
+
+
+# ------------------------------------------------------------------------------------------------- commands
+
+
+async def test_help_lists_every_command(office, anna):
+    anna.says("/help")
+    assert await office.obey() == "done"
+    for name in COMMANDS:
+        assert f"/{name} — " in anna.chat.text
+
+
+async def test_start_says_how_long_a_talk_is_remembered_whatever_its_payload(office, anna):
+    anna.starts("ref_1-x")
+    assert await office.obey() == "done"
+    assert anna.chat.text == text("start", "en", idle="30 minutes", age="30 days")
+
+
+async def test_new_and_reset_are_confirmed_after_the_deed(office, anna):
+    """C32: the Session's id differs before and after."""
+    office.model.script = [says("Hello!")]
+    anna.says("hello")
+    batch = await office.batch()
+    await office.frontend.answer(batch, asyncio.Event())
+    ids = [(await office.active(batch)).id]
+    for command in ("/new", "/reset"):
+        anna.says(command)
+        assert await office.obey() == "done"
+        ids.append((await office.active(batch)).id)
+    assert len(set(ids)) == 3
+    assert [shown.text for shown in anna.chat.answers[1:]] == [text("new_done", "en"), text("reset_done", "en")]
+
+
+async def test_a_confirmation_stays_in_its_topic(office, anna):
+    """C104."""
+    group = office.server.supergroup(members=[anna], forum=True)
+    anna.says("The first message of a forum has the id of its General topic.", chat=group)
+    topic = anna.topic("Plans", group)
+    office.server.world.updates.clear()
+    anna.says("/new@emulated_bot", chat=group, thread=topic)
+    await office.obey()
+    assert [shown.thread_id for shown in group.answers] == [topic]
+
+
+async def test_an_unknown_command_is_answered(office, anna):
+    anna.says("/nwe")
+    assert await office.obey() == "done"
+    assert anna.chat.text == text("unknown_command", "en")
+
+
+async def test_an_unknown_command_in_a_group_may_be_another_bots(office, anna):
+    group = office.server.supergroup(members=[anna])
+    anna.says("/weather", chat=group)
+    assert await office.obey() == "done"
+    assert group.answers == []
+
+
+async def test_a_press_of_a_button_nobody_made_is_answered_and_does_nothing(office, anna):
+    anna.says("/help")
+    await office.obey()
+    query = anna.presses("anything", on=anna.chat.answers[0], data="admin:reset")
+    assert await office.obey() == "done"
+    [call] = office.server.journal.of("answerCallbackQuery")
+    assert (call.params["callback_query_id"], call.text) == (query.id, text("button_expired", "en"))
+
+
+async def test_a_press_that_is_too_old_is_no_error(office, anna):
+    anna.says("/help")
+    await office.obey()
+    anna.presses("anything", on=anna.chat.answers[0], data="x")
+    office.server.faults.next(
+        "answerCallbackQuery", Fault.refused("query is too old and response timeout expired or query ID is invalid")
+    )
+    assert await office.obey() == "done"
+
+
+async def test_messages_overtaken_by_new_get_one_sentence(office, anna):
+    anna.says("one")
+    anna.says("two")
+    assert await office.frontend.decline(await office.batch(overtaken=True)) == "cancelled"
+    assert anna.chat.text == text("turn_declined", "en")
+
+
+# --------------------------------------------------------------------------------------------------- turns
+
+
+async def test_an_answer_reaches_the_person(office, anna):
+    office.model.script = [says("Hello, **Anna**!")]
+    anna.says("I am Anna")
+    assert await office.answer() == "done"
+    assert anna.chat.text == "Hello, Anna!"
+
+
+async def test_the_batch_is_one_question(office, anna):
+    office.model.script = [says("Both.")]
+    anna.pastes("a" * 5000)
+    anna.says("and this")
+    assert await office.answer() == "done"
+    [request] = office.model.requests
+    asked = [block["text"] for block in request.messages[-1]["content"]]
+    assert asked[-2:] == ["a" * 5000, "and this"]
+    assert len(anna.chat.answers) == 1
+
+
+async def test_what_cannot_be_read_gets_a_sentence_and_no_call_of_the_model(office, anna):
+    anna.sends({"dice": {"emoji": "🎲", "value": 4}})
+    assert await office.answer() == "done"
+    assert anna.chat.text == text("unreadable_dice", "en")
+    assert office.model.requests == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ModelBusy(), PromptTooLong(), ModelRefused(), ModelMisconfigured("key"), EmptyAnswer()],
+    ids=lambda error: type(error).__name__,
+)
+async def test_an_error_becomes_its_sentence_in_the_persons_language(office, error):
+    ivan = office.server.person(9, "Иван", "ru")
+    office.model.script = [fails(error)]
+    ivan.says("привет")
+    assert await office.answer() == "failed"
+    assert ivan.chat.text == text(error.text, "ru")
+
+
+async def test_what_nobody_expected_becomes_a_general_sentence_and_a_traceback_in_the_log(office, anna, caplog):
+    """The script is empty, so the model raises what is no BotError."""
+    anna.says("hello")
+    assert await office.answer() == "failed"
+    assert anna.chat.text == text("error_unexpected", "en")
+    [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert record.exc_info is not None
+
+
+async def test_an_answer_to_somebody_who_left_ends_quietly(office, anna, caplog):
+    office.model.script = [says("Hello!")]
+    office.server.faults.always("sendMessage", Fault.forbidden())
+    anna.says("hello")
+    assert await office.answer() == "done"
+    assert len(office.server.journal.of("sendMessage")) == 1
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+async def test_an_apology_that_cannot_be_delivered_ends_the_matter(office, anna):
+    office.model.script = [fails(ModelRefused())]
+    office.server.faults.always("sendMessage", Fault.refused("no"))
+    anna.says("hello")
+    assert await office.answer() == "failed"
+    assert len(office.server.journal.of("sendMessage")) == 1
+
+
+async def test_a_cancelled_answer_is_cancelled(office, anna):
+    """At shutdown: nothing is said, nothing swallowed, and the typing indicator ends."""
+    anna.says("hello")
+    asked = await office.batch()
+    gate = asyncio.Event()
+    office.server.faults.always("sendMessage", Fault.hold(gate))
+    office.model.script = [says("Hello!")]
+    answering = asyncio.create_task(office.frontend.answer(asked, asyncio.Event()))
+    await office.server.until(lambda: office.server.journal.of("sendMessage"))
+    answering.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await answering
+    assert not [task for task in asyncio.all_tasks() if task.get_name() == "typing"]
+
+
+# ---------------------------------------------------------------------------------------------- publishing
+
+
+async def test_the_menu_and_the_descriptions_are_set_in_both_languages(office):
+    await publish(office.bot)
+    for language in LANGUAGES:
+        code = None if language == "en" else language
+        menu = await office.bot.get_my_commands(language_code=code)
+        assert [(item.command, item.description) for item in menu] == [
+            (command.name, command.description(language)) for command in COMMANDS.values()
+        ]
+        assert (await office.bot.get_my_description(code)).description == text("description", language)
+        short = await office.bot.get_my_short_description(code)
+        assert short.short_description == text("short_description", language)
+
+
+async def test_a_menu_that_cannot_be_set_stops_nothing(office, caplog):
+    office.server.faults.next("setMyCommands", Fault.too_many(3))
+    await publish(office.bot)
+    assert (await office.bot.get_my_short_description()).short_description
+    assert len([record for record in caplog.records if record.levelno == logging.WARNING]) == 1

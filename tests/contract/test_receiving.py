@@ -1,0 +1,320 @@
+"""The way in: nothing that Telegram handed over is lost, and what asks nothing of the bot opens nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import pytest
+from telegram.constants import ChatID
+
+from bot.demo.telegram_faults import Fault
+from bot.errors import StoreUnavailable
+from bot.owner import Lane, Owner, Place
+from bot.store.memory_inbox import MemoryInbox
+from bot.telegram.gateway import Gateway
+from bot.telegram.hints import Hints
+from bot.telegram.inputs import Account
+from bot.telegram.poller import Poller
+from bot.telegram.receiver import Receiver
+from tests.telegrams import PENALTIES_WARN, Naps, telegram
+
+pytestmark = PENALTIES_WARN
+
+ANNA, BORIS = 7, 8
+
+
+class Recording(MemoryInbox):
+    """The inbox in memory, and what it was given. `away` refusals come before it takes anything."""
+
+    def __init__(self):
+        super().__init__()
+        self.entries = []
+        self.away = 0
+
+    async def put(self, entry):
+        if self.away:
+            self.away -= 1
+            raise StoreUnavailable
+        taken = await super().put(entry)
+        if taken:
+            self.entries.append(entry)
+        return taken
+
+    @property
+    def words(self):
+        return [entry.update["message"]["text"] for entry in self.entries]
+
+
+class Intake:
+    """A receiver, and pollers for it."""
+
+    def __init__(self, server, bot):
+        self.server, self.bot = server, bot
+        self.inbox = Recording()
+        self.naps = Naps()
+        self.hints = Hints(Gateway(bot, sleep=self.naps))
+        account = Account(bot.id, bot.username)
+        self.receiver = Receiver(self.inbox, account, server.world.clock, self.hints, lambda owner: owner.id != BORIS)
+        self.poller = self.another()
+
+    def another(self, receive=None, **options):
+        clock = self.server.world.clock
+        return Poller(self.bot, receive or self.receiver.receive, clock, sleep=self.naps, **options)
+
+    @asynccontextmanager
+    async def polling(self, poller=None):
+        task = asyncio.create_task((poller or self.poller).run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def until(self, condition):
+        return await self.server.until(condition)
+
+    async def all_received(self, poller=None):
+        """Receive until nothing is pending."""
+        async with self.polling(poller):
+            await self.until(lambda: not self.server.world.updates.pending)
+            self.server.person(999, "Last").says("that was all")
+            await self.until(lambda: "that was all" in self.inbox.words)
+
+
+@pytest.fixture
+async def intake():
+    async with telegram() as (server, bot):
+        made = Intake(server, bot)
+        yield made
+        await made.hints.close()
+
+
+@pytest.fixture
+def anna(intake):
+    return intake.server.person(ANNA, "Anna")
+
+
+def warnings(caplog):
+    """Ours; python-telegram-bot has its own to say about a page that is no JSON."""
+    ours = (record for record in caplog.records if record.name.startswith("bot."))
+    return [record.getMessage() for record in ours if record.levelno >= logging.WARNING]
+
+
+# ------------------------------------------------------------------------------------------------- polling
+
+
+async def test_a_message_becomes_an_entry_of_its_lane(intake, anna):
+    said = anna.says("hello")
+    async with intake.polling():
+        await intake.until(lambda: intake.inbox.entries)
+    [entry] = intake.inbox.entries
+    assert (entry.lane, entry.kind, entry.cancels) == (Lane(Owner(ANNA), Place(ANNA)), "content", False)
+    assert entry.update["message"]["message_id"] == said.message_id
+    assert entry.id == entry.update["update_id"]
+    assert entry.received_at == intake.server.world.now
+
+
+async def test_it_asks_for_what_it_handles_and_drops_nothing_that_waits(intake, anna):
+    anna.says("sent while the bot was away")
+    await intake.bot.set_webhook("https://example.org/hook")
+    async with intake.polling():
+        await intake.until(lambda: intake.inbox.entries)
+    [poll, *_] = intake.server.journal.of("getUpdates")
+    for kind in ("message", "edited_message", "callback_query", "my_chat_member"):
+        assert kind in poll.params["allowed_updates"]
+    assert intake.server.journal.of("deleteWebhook")[0].params.get("drop_pending_updates") in {None, "false", False}
+
+
+async def test_what_was_fetched_and_not_stored_is_delivered_again(intake, anna):
+    """C8: stopped in the middle of an answer with five updates."""
+    for number in range(5):
+        anna.says(f"message {number}")
+    stuck = asyncio.Event()
+
+    async def receive(update):
+        if len(intake.inbox.entries) == 2:
+            stuck.set()
+            await asyncio.Event().wait()
+        await intake.receiver.receive(update)
+
+    async with intake.polling(intake.another(receive)):
+        await asyncio.wait_for(stuck.wait(), 5)
+    assert len(intake.inbox.entries) == 2
+
+    await intake.all_received(intake.another())
+    assert intake.inbox.words[:5] == [f"message {number}" for number in range(5)]
+
+
+async def test_a_poll_that_is_cut_off_on_its_way_confirms_nothing(intake, anna):
+    """C8: the answer was under way when the process was stopped."""
+    anna.says("hello")
+    gate = asyncio.Event()
+    intake.server.faults.next("getUpdates", Fault.hold(gate, "after"))
+    async with intake.polling():
+        await intake.until(lambda: intake.server.journal.of("getUpdates"))
+    assert intake.inbox.entries == []
+    gate.set()
+    await intake.all_received(intake.another())
+    assert intake.inbox.words[0] == "hello"
+
+
+async def test_an_update_is_kept_by_telegram_while_the_store_is_away(intake, anna, caplog):
+    intake.inbox.away = 3
+    anna.says("one")
+    anna.says("two")
+    await intake.all_received()
+    assert intake.inbox.words[:2] == ["one", "two"]
+    assert intake.naps.taken == [1, 2, 4]
+    assert len(warnings(caplog)) == 1
+
+
+async def test_ids_that_begin_again_at_a_lower_number_are_received(intake, anna):
+    """C16: as they do after a week of silence; so nothing may be asked for by the old number any more."""
+    polls = intake.server.journal
+    anna.says("before")
+    async with intake.polling(intake.another(timeout=timedelta(0))):
+        await intake.until(lambda: intake.inbox.entries)
+        known = len(polls.of("getUpdates"))
+        await intake.until(lambda: any("offset" not in call.params for call in polls.of("getUpdates")[known:]))
+        later = {**intake.inbox.entries[0].update["message"], "text": "after"}
+        intake.server.deliver({"update_id": 17, "message": later})
+        await intake.until(lambda: intake.inbox.words == ["before", "after"])
+    assert intake.inbox.entries[-1].id == 17
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault.broken(502), Fault.dropped(), Fault.too_many(9), Fault.refused("x"), Fault.broken(500)],
+    ids=["502", "dropped", "429", "400", "500"],
+)
+async def test_whatever_telegram_answers_polling_goes_on_with_one_line_in_the_log(intake, anna, caplog, fault):
+    caplog.set_level(logging.INFO, "bot")
+    intake.server.faults.next("getUpdates", *[fault] * 3)
+    anna.says("hello")
+    async with intake.polling():
+        await intake.until(lambda: intake.inbox.entries)
+    assert intake.naps.taken == ([9, 9, 9] if fault.refusal and fault.refusal.code == 429 else [1, 2, 4])
+    assert len(warnings(caplog)) == 1
+    assert "receiving again" in caplog.messages
+
+
+async def test_polling_begins_when_telegram_does(intake, anna):
+    intake.server.faults.next("deleteWebhook", Fault.broken(), Fault.dropped())
+    anna.says("hello")
+    await intake.all_received()
+    assert intake.inbox.words[0] == "hello"
+
+
+async def test_a_second_poller_is_named_in_one_line(intake, caplog):
+    """C117."""
+    intake.server.faults.next("getUpdates", *[Fault.broken()] * 2)
+    async with intake.polling(), intake.polling(intake.another()):
+        await intake.until(lambda: any("another process" in line for line in warnings(caplog)))
+    assert "Conflict" not in "".join(warnings(caplog))
+    assert 10 in intake.naps.taken
+
+
+async def test_the_last_good_poll_is_known(intake, anna):
+    """C118."""
+    assert intake.poller.last_poll is None
+    anna.says("hello")
+    async with intake.polling():
+        await intake.until(lambda: intake.inbox.entries)
+    assert intake.poller.last_poll == intake.server.world.now
+
+
+# ----------------------------------------------------------------------------------------------- receiving
+
+
+async def test_commands_that_end_a_turn_are_marked(intake, anna):
+    for words in ("/new", "/reset", "/help", "/start x", "hello"):
+        anna.says(words)
+    await intake.all_received()
+    entries = intake.inbox.entries[:5]
+    assert [entry.kind for entry in entries] == ["command"] * 4 + ["content"]
+    assert [entry.cancels for entry in entries] == [True, True, False, False, False]
+
+
+async def test_an_edit_is_received_and_opens_nothing(intake, anna):
+    said = anna.says("/help")
+    anna.edits(said, "/reset")
+    await intake.all_received()
+    assert intake.inbox.words == ["/help", "that was all"]
+
+
+async def test_an_update_that_comes_twice_is_taken_once(intake, anna):
+    anna.says("hello")
+    [update] = await intake.bot.get_updates(timeout=0)
+    await intake.receiver.receive(update)
+    await intake.receiver.receive(update)
+    assert intake.inbox.words == ["hello"]
+
+
+async def test_a_stranger_gets_one_sentence_and_no_entry(intake):
+    boris = intake.server.person(BORIS, "Boris", "ru")
+    for _ in range(3):
+        boris.says("let me in")
+    await intake.all_received()
+    await intake.until(lambda: boris.chat.answers)
+    assert intake.inbox.words == ["that was all"]
+    assert [shown.text for shown in boris.chat.answers] == [
+        "Извините, этот бот отвечает только тем, кого пригласили. Попросите владельца добавить вас."
+    ]
+
+
+async def test_a_stranger_whom_telegram_slows_down_holds_up_nobody(intake, anna):
+    boris = intake.server.person(BORIS, "Boris")
+    intake.naps.hold = 200
+    intake.server.faults.always("sendMessage", Fault.too_many(222), chat=BORIS)
+    boris.says("let me in")
+    anna.says("hello")
+    await intake.all_received()
+    assert intake.inbox.words[0] == "hello"
+
+
+async def test_an_anonymous_admin_gets_a_hint_where_the_bot_was_addressed(intake, anna):
+    """C61: and never an Owner."""
+    group = intake.server.supergroup(members=[anna])
+    anonymous = {
+        "from": {"id": ChatID.ANONYMOUS_ADMIN, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"},
+        "sender_chat": group.json(),
+    }
+    anna.says("/new@emulated_bot", chat=group, **anonymous)
+    anna.says("what a day", chat=group, **anonymous)
+    await intake.all_received()
+    await intake.until(lambda: group.answers)
+    assert "privately" in group.text
+    assert intake.inbox.words == ["that was all"]
+
+
+async def test_a_hint_that_cannot_be_delivered_harms_nobody(intake, anna):
+    boris = intake.server.person(BORIS, "Boris")
+    boris.says("let me in")
+    boris.blocks()
+    anna.says("hello")
+    await intake.all_received()
+    assert intake.inbox.words[0] == "hello"
+
+
+async def test_an_update_that_breaks_the_receiver_is_dropped_and_the_next_one_taken(intake, anna, caplog):
+    def allowed(owner):
+        if owner.id == BORIS:
+            raise LookupError
+        return True
+
+    account = Account(intake.bot.id, intake.bot.username)
+    intake.receiver = Receiver(intake.inbox, account, intake.server.world.clock, intake.hints, allowed)
+    intake.server.person(BORIS, "Boris").says("boom")
+    anna.says("hello")
+    await intake.all_received(intake.another())
+    assert intake.inbox.words[0] == "hello"
+    assert any("is dropped" in line for line in warnings(caplog))
+
+
+async def test_what_no_store_can_hold_is_mended_on_the_way_in(intake, anna):
+    anna.says("half a \ud83d pair")
+    await intake.all_received()
+    assert "\ud83d" not in intake.inbox.words[0]
