@@ -6,7 +6,6 @@ goes when a message of the bot arrives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -133,7 +132,8 @@ class Chat:
     @property
     def answers(self) -> list[Shown]:
         """What the bot wrote, as it looks now."""
-        return [message for message in self.shown if message.from_bot]
+        own = (raw for raw in self.messages.values() if raw.get("from", {}).get("id") == self.bot_id)
+        return [shown_message(raw, self.bot_id) for raw in own]
 
     @property
     def text(self) -> str:
@@ -152,10 +152,6 @@ class Chat:
     def find(self, message_id: int | None) -> Json | None:
         """A message that is still there."""
         return self.messages.get(message_id or 0)
-
-    def notices(self) -> Iterator[Json]:
-        """Messages without words: topics made, members come and gone."""
-        return (raw for raw in self.messages.values() if "text" not in raw and "caption" not in raw)
 
     def check_open(self) -> None:
         """Refuse what the bot may not reach."""

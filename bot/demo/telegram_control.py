@@ -43,6 +43,8 @@ class Control:
         }  # fmt: skip
         return [
             *(web.post(f"/control/{name}", _told(verb)) for name, verb in told.items()),
+            web.get("/control/bot", self.bot),
+            web.get("/control/chats", self.chats),
             web.get("/control/chat", self.look),
             web.get("/control/journal", self.read_journal),
             web.get("/control/events", self.stream),
@@ -119,6 +121,16 @@ class Control:
         return {"update_id": self._server.deliver(told)}
 
     # ------------------------------------------------------------------------------------------------ looking
+
+    async def bot(self, request: web.Request) -> web.Response:
+        """Who the bot is, and its menu in a language."""
+        commands = self._server.world.commands
+        menu = commands.get(("default", request.query.get("language", ""))) or commands.get(("default", ""), [])
+        return web.json_response({**self._server.world.bot, "commands": menu})
+
+    async def chats(self, _: web.Request) -> web.Response:
+        chats = self._server.world.chats.values()
+        return web.json_response([{**chat.json(), "members": sorted(chat.members)} for chat in chats])
 
     async def look(self, request: web.Request) -> web.Response:
         return web.json_response(self._seen(self._server.world.chats[int(request.query["id"])]))

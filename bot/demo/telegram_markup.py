@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bot.demo.telegram_entities import CODES, FOUND, LINKS, QUOTES, STYLES, Entity, check_bounds, mended, units
+from bot.demo.telegram_entities import CODES, FOUND, LINKS, QUOTES, STYLES, Entity, check_bounds, cut, mended, units
 from bot.demo.telegram_html import Html
 from bot.demo.telegram_links import WrongLink, checked_link, mentioned_user
 from bot.demo.telegram_markdown import CannotParse, MarkdownV2
 from bot.demo.telegram_rules import RAW_BYTES, Json, bad
 
-_CONTROLS = {code: " " for code in range(32) if code not in {9, 10}} | {13: None}
+_CONTROLS = {code: " " for code in range(32) if chr(code) not in "\t\n\r"}
 _PARSERS: dict[str, type[MarkdownV2 | Html]] = {"markdownv2": MarkdownV2, "html": Html}
 _KNOWN = {*CODES, *FOUND, *LINKS, *QUOTES, *STYLES}
 
@@ -34,14 +34,17 @@ class Formatted:
 
 def parsed(text: str, parse_mode: str) -> Formatted:
     """The text without markup. An unknown or wrong markup is refused; without a parse mode the text stays as it is."""
-    raw = text.encode()[:RAW_BYTES].decode("utf-8", "ignore").translate(_CONTROLS)
+    try:
+        raw = text.encode()[:RAW_BYTES].decode("utf-8", "ignore").translate(_CONTROLS)
+    except UnicodeEncodeError:
+        raise bad("strings must be encoded in UTF-8") from None
     if not parse_mode:
         return Formatted(raw)
     parser = _PARSERS.get(parse_mode.lower())
     if parser is None:
         raise bad("unsupported parse_mode")
     try:
-        plain, entities = parser(raw).parse()
+        plain, entities = parser(raw.replace("\r", "")).parse()
     except CannotParse as wrong:
         raise bad(f"can't parse entities: {wrong}") from None
     return Formatted(plain, tuple(entities))
@@ -51,7 +54,8 @@ def shown(formatted: Formatted, given: Sequence[Json], limit: int, long: str) ->
     """What the chat will show, trimmed and mended; `long` is the refusal of a text over `limit`."""
     entities = list(formatted.entities) or [entity for raw in given if (entity := _entity(raw)) is not None]
     check_bounds(formatted.text, entities)
-    trimmed = _trimmed(formatted.text, mended(formatted.text, entities))
+    text, moved = _without_returns(formatted.text, entities)
+    trimmed = _trimmed(text, mended(text, moved))
     if units(trimmed.text) > limit:
         raise bad(long)
     return trimmed
@@ -81,6 +85,18 @@ def _linked(entity: Entity, url: str) -> Entity:
         return replace(entity, url=checked_link(url))
     except WrongLink as wrong:
         raise bad(f"entity URL '{url}' is invalid: {wrong}") from None
+
+
+def _without_returns(text: str, entities: Sequence[Entity]) -> tuple[str, Sequence[Entity]]:
+    """Carriage returns are not shown; offsets that counted them move."""
+    if "\r" not in text:
+        return text, entities
+
+    def moved(unit: int) -> int:
+        return unit - cut(text, 0, unit).count("\r")
+
+    spans = ((entity, moved(entity.offset), moved(entity.end)) for entity in entities)
+    return text.replace("\r", ""), [replace(entity, offset=start, length=end - start) for entity, start, end in spans]
 
 
 def _trimmed(text: str, entities: Sequence[Entity]) -> Formatted:

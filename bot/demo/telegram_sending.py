@@ -130,9 +130,10 @@ def _marked(params: Params) -> Json:
 
 def _put(world: World, chat: Chat, params: Params, content: Json) -> Json:
     """Send: the topic, the reply and the buttons are checked before anything is shown."""
-    thread = chat.thread(params.number("message_thread_id"))
+    reply = _replied(chat, params)
+    thread = chat.thread(params.number("message_thread_id")) or _topic(reply.get("reply_to_message", {}))
     placed = {"message_thread_id": thread, "is_topic_message": True} if thread else {}
-    fields = {"from": world.bot, **placed, **_replied(chat, params), **content}
+    fields = {"from": world.bot, **placed, **reply, **content}
     markup = _marked(params)
     if "inline_keyboard" in markup.get("reply_markup", {}):
         fields |= markup
@@ -140,6 +141,11 @@ def _put(world: World, chat: Chat, params: Params, content: Json) -> Json:
         chat.drafts.clear()
     chat.actions.clear()
     return world.put(chat, fields)
+
+
+def _topic(replied: Json) -> int | None:
+    """A reply lands in the topic of what it answers."""
+    return replied.get("message_thread_id") if replied.get("is_topic_message") else None
 
 
 def _replied(chat: Chat, params: Params) -> Json:
@@ -175,6 +181,8 @@ def _editable(world: World, chat: Chat, params: Params) -> Json:
 def _changed(world: World, chat: Chat, message: Json, words: Json) -> Json:
     """Replace words and buttons; buttons that are not given go."""
     parts = ("text", "entities", "caption", "caption_entities", "reply_markup")
+    if "inline_keyboard" not in words.get("reply_markup", {"inline_keyboard": []}):
+        raise bad("inline keyboard expected")
     if all(message.get(part) == words.get(part) for part in parts):
         raise bad(NOT_MODIFIED)
     kept = {key: value for key, value in message.items() if key not in parts}

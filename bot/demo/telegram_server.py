@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 from aiohttp import web
@@ -78,8 +77,7 @@ class TelegramServer:
 
     async def __aexit__(self, *_: object) -> None:
         self._pushing.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._pushing
+        await asyncio.wait({self._pushing})
         await self._runner.cleanup()
 
     @property

@@ -8,7 +8,7 @@ import json
 
 import aiohttp
 import pytest
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup
+from telegram import BotCommand, InlineKeyboardButton, InlineKeyboardMarkup
 from telegram.error import BadRequest
 
 FOREIGN = {
@@ -144,3 +144,14 @@ async def test_foreign_pages_are_refused(http, telegram, headers):
 async def test_pages_of_this_machine_are_let_in(http, anna, origin):
     async with http.get("/control/chat", params={"id": anna.id}, headers={"Origin": origin}) as answer:
         assert answer.status == 200
+
+
+async def test_a_page_learns_of_the_bot_its_menu_and_the_chats(telegram_bot, tell, look):
+    await telegram_bot.set_my_commands([BotCommand("new", "Start afresh")])
+    await telegram_bot.set_my_commands([BotCommand("new", "Заново")], language_code="ru")
+    await tell("person", user_id=9, first_name="Vera")
+    await tell("group", title="Talk", members=[9])
+    told = await look("bot", language="ru")
+    assert (told["username"], told["commands"][0]["description"]) == ("emulated_bot", "Заново")
+    assert (await look("bot", language="fr"))["commands"][0]["description"] == "Start afresh"
+    assert [(chat["type"], chat["members"]) for chat in await look("chats")] == [("private", []), ("group", [9])]

@@ -124,6 +124,27 @@ async def test_text_is_trimmed_and_entities_move_with_it(telegram_bot, anna):
     assert (sent.text, sent.entities[0].offset, sent.entities[0].length) == ("ab", 0, 2)
 
 
+async def test_carriage_returns_are_not_shown_and_offsets_move(telegram_bot, anna):
+    sent = await telegram_bot.send_message(anna.id, "a\r\nb\r\nc", entities=[MessageEntity("bold", 3, 4)])
+    assert (sent.text, sent.entities[0].offset, sent.entities[0].length) == ("a\nb\nc", 2, 3)
+
+
+async def test_control_characters_become_spaces(telegram_bot, anna):
+    assert (await telegram_bot.send_message(anna.id, "a\x00b\x1fc\td")).text == "a b c\td"
+
+
+async def test_half_an_emoji_is_refused(telegram_call, anna):
+    status, answer = await telegram_call("sendMessage", chat_id=anna.id, text="a\ud83d")
+    assert (status, answer["description"]) == (400, "Bad Request: strings must be encoded in UTF-8")
+
+
+@pytest.mark.parametrize("entities", ["{", {"type": "bold"}, [1], [{"type": "bold", "offset": "0", "length": 1}]])
+async def test_malformed_entities_are_refused(telegram_call, anna, entities):
+    status, answer = await telegram_call("sendMessage", chat_id=anna.id, text="x", entities=entities)
+    assert status == 400
+    assert answer["description"].startswith("Bad Request: can't parse entities")
+
+
 @pytest.mark.parametrize(("text", "expected"), FOUND.values(), ids=FOUND)
 def test_telegram_finds_by_itself(text, expected):
     assert plain(entity.json() for entity in detected(text)) == expected

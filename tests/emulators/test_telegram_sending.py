@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup, ReplyParameters
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup, ReplyKeyboardRemove, ReplyParameters
 from telegram.error import BadRequest, NetworkError
 
 from bot.demo.telegram_voice import PNG
@@ -111,6 +111,20 @@ async def test_an_edit_of_formatting_or_buttons_alone_counts_as_a_change(telegra
     assert [button.data for button in anna.chat.answers[0].buttons] == ["token"]
 
 
+async def test_an_edit_takes_inline_buttons_only(telegram_bot, telegram_call, anna):
+    sent = await telegram_bot.send_message(anna.id, "one")
+    keyboard = {"keyboard": [[{"text": "x"}]]}
+    status, answer = await telegram_call(
+        "editMessageText", chat_id=anna.id, message_id=sent.message_id, text="two", reply_markup=keyboard
+    )
+    assert (status, answer["description"]) == (400, "Bad Request: inline keyboard expected")
+
+
+async def test_other_keyboards_are_taken_and_do_not_hang_on_the_message(telegram_bot, anna):
+    await telegram_bot.send_message(anna.id, "one", reply_markup=ReplyKeyboardRemove())
+    assert anna.chat.answers[0].reply_markup is None
+
+
 async def test_a_message_that_is_gone_cannot_be_edited(telegram_bot, anna):
     sent = await telegram_bot.send_message(anna.id, "one")
     anna.deletes(anna.chat.answers[0])
@@ -168,6 +182,26 @@ async def test_a_reply_to_a_deleted_message_is_refused_unless_that_is_allowed(te
         await telegram_bot.send_message(anna.id, "x", reply_parameters=ReplyParameters(said.message_id))
     allowed = ReplyParameters(said.message_id, allow_sending_without_reply=True)
     assert (await telegram_bot.send_message(anna.id, "x", reply_parameters=allowed)).reply_to_message is None
+
+
+async def test_a_reply_lands_in_the_topic_of_the_question(telegram_bot, anna):
+    topic = anna.topic("Plans")
+    said = anna.says("question", thread=topic)
+    sent = await telegram_bot.send_message(anna.id, "answer", reply_parameters=ReplyParameters(said.message_id))
+    assert (sent.message_thread_id, sent.is_topic_message) == (topic, True)
+
+
+@pytest.mark.parametrize("reply", ["{", 7])
+async def test_malformed_reply_parameters_are_refused(telegram_call, anna, reply):
+    status, _ = await telegram_call("sendMessage", chat_id=anna.id, text="x", reply_parameters=reply)
+    assert status == 400
+
+
+async def test_a_file_is_needed_and_not_fetched_from_the_web(telegram_call, anna):
+    _, answer = await telegram_call("sendDocument", chat_id=anna.id)
+    assert answer["description"] == "Bad Request: there is no document in the request"
+    _, answer = await telegram_call("sendDocument", chat_id=anna.id, document="https://a.bc/d.txt")
+    assert answer["description"] == "Bad Request: failed to get HTTP URL content"
 
 
 async def test_a_document_can_be_fetched_back(telegram_bot, anna):
