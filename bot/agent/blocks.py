@@ -6,10 +6,11 @@ One invalid block makes every later call of a Session a refusal, so a turn is cl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
-from bot.session import Block
+from bot.session import Block, Role
 
 
 def text_block(text: str) -> Block:
@@ -26,18 +27,28 @@ def holds_results(blocks: Iterable[Block]) -> bool:
     return any(block["type"] == "tool_result" for block in blocks)
 
 
-def settled(blocks: Sequence[Block], answered: frozenset[str]) -> tuple[Block, ...]:
-    """`blocks` as they may be stored: without thinking, blank text and calls whose ids are not `answered`."""
-    inside = {block["tool_use_id"] for block in blocks if "tool_use_id" in block}
-    return tuple(block for block in blocks if _is_storable(block, answered | inside))
+def without_blanks(blocks: Iterable[Block]) -> list[Block]:
+    """A model may return blank text; the same API refuses to read it."""
+    return [block for block in blocks if block["type"] != "text" or block["text"].strip()]
 
 
-def _is_storable(block: Block, answered: frozenset[str]) -> bool:
+def settled(messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[Role, tuple[Block, ...]], ...]:
+    """The messages of a turn as they may be stored, each call with its result; what is left empty is left out."""
+    everything = [block for message in messages for block in message["content"]]
+    asked = {block["id"] for block in everything if block["type"].endswith("tool_use")}
+    answered = {block["tool_use_id"] for block in everything if block["type"].endswith("tool_result")}
+    pairs = asked & answered
+    kept = ((message["role"], without_blanks(message["content"])) for message in messages)
+    storable = ((role, tuple(block for block in content if _is_storable(block, pairs))) for role, content in kept)
+    return tuple((role, content) for role, content in storable if content)
+
+
+def _is_storable(block: Block, pairs: AbstractSet[str]) -> bool:
     """Of kinds nobody knows nothing is kept: what one server made up, another may refuse for ever."""
     kind = block["type"]
-    if kind == "text":
-        return bool(block["text"].strip())
-    return kind.endswith("tool_result") or (kind.endswith("tool_use") and block["id"] in answered)
+    if kind.endswith("tool_use"):
+        return block["id"] in pairs
+    return kind == "text" or (kind.endswith("tool_result") and block["tool_use_id"] in pairs)
 
 
 def encodable(value: Any) -> Any:

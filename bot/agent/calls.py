@@ -62,7 +62,8 @@ class Calls:
             return {**block, "content": cap(outcome, self._limits.tool_output_chars)}
         if not isinstance(outcome, Exception):
             raise outcome
-        log.warning("turn %s: tool %.64s: %s", self._context.turn, call["name"], _whereabouts(outcome))
+        level = logging.INFO if isinstance(outcome, ToolFailed) else logging.WARNING
+        log.log(level, "turn %d: tool %.64s: %s", self._context.turn, call["name"], _whereabouts(outcome))
         return {**block, "content": cap(_excuse(outcome), self._limits.tool_output_chars), "is_error": True}
 
 

@@ -10,11 +10,12 @@ anywhere here, so cancelling at any await leaves nothing behind.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bot.agent.blocks import settled, text_block, tool_calls
+from bot.agent.blocks import settled, text_block, tool_calls, without_blanks
 from bot.agent.calls import Calls
 from bot.agent.limits import Limits, Pauses
 from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render, user_content
@@ -24,7 +25,7 @@ from bot.owner import Owner, Place
 from bot.ports import Completion, Model, Question, Reply
 from bot.session import Block, Role, Session, Task, Usage, words
 
-__all__ = ["Agent", "Answer", "Limits", "Pauses"]
+log = logging.getLogger(__name__)
 
 Exchange = tuple[tuple[Role, tuple[Block, ...]], ...]
 
@@ -45,7 +46,7 @@ class Answer:
     """Prompt and answer of the last call, as the model reported them."""
     task: Task | None
     ending: str
-    """The key of the notice that is due after the text ("cut", "limit"), or empty."""
+    """Names the notice that is due after the text: "cut", "limit", or empty where the turn ended as it should."""
 
 
 class Agent:
@@ -128,7 +129,7 @@ class _Turn:
         return self.close(ending)
 
     async def converse(self) -> str:
-        """Ask and run tools in turns; the key of the notice that is due at the end."""
+        """Ask and run tools in turns; the notice that is due at the end, or empty."""
         resumed = 0
         for left in reversed(range(self.agent.limits.model_calls)):
             is_last = left == 0 or self.calls.are_spent
@@ -142,7 +143,7 @@ class _Turn:
                 break
             if reason == "tool_use" and wanted:
                 self.messages.append({"role": "user", "content": list(await self.calls.answer(wanted))})
-            elif reason == "pause_turn" and resumed < self.agent.limits.resumes:
+            elif reason == "pause_turn" and not wanted and resumed < self.agent.limits.resumes:
                 resumed += 1
             else:
                 return "limit" if reason == "pause_turn" else _NOTICES.get(reason, "")
@@ -172,6 +173,7 @@ class _Turn:
         pause = self.agent.pauses.before(attempt + 1, error.retry_after)
         if asyncio.get_running_loop().time() + pause >= self.deadline:
             raise error
+        log.warning("turn %d: try %d of a model call failed: %s", self.context.turn, attempt, error)
         await self.agent.pauses.sleep(pause)
 
     @property
@@ -180,19 +182,18 @@ class _Turn:
 
     def say(self, content: Sequence[Block]) -> None:
         """Add to what the assistant said; a resumed call continues the same message."""
+        said = without_blanks(content)
         if self.exchange and self.exchange[-1]["role"] == "assistant":
-            self.messages[-1] = {"role": "assistant", "content": [*self.messages[-1]["content"], *content]}
-        else:
-            self.messages.append({"role": "assistant", "content": list(content)})
+            said = [*self.messages.pop()["content"], *said]
+        if said:
+            self.messages.append({"role": "assistant", "content": said})
 
     def close(self, ending: str) -> Answer:
-        results = (block for message in self.exchange for block in message["content"] if block["type"] == "tool_result")
-        answered = frozenset(block["tool_use_id"] for block in results)
-        kept = [(message["role"], settled(message["content"], answered)) for message in self.exchange]
-        closed = tuple((role, content) for role, content in kept if content)
+        closed = settled(self.exchange)
         text = "\n\n".join(filter(None, (words(content).strip() for role, content in closed if role == "assistant")))
         if not text and ending != "limit":
             raise EmptyAnswer
-        if not closed or closed[-1][0] == "user":
-            closed += (("assistant", (text_block(STOPPED if ending else NOTHING_ADDED),)),)
+        if not closed or not words(closed[-1][1]):
+            self.say([text_block(STOPPED if ending else NOTHING_ADDED)])
+            closed = settled(self.exchange)
         return Answer(closed, text, self.usage, self.prompt_tokens, self.context.slot.task, ending)

@@ -71,6 +71,25 @@ async def test_blank_text_is_never_kept():
     assert answer.exchange == (("assistant", (text("Yes."),)),)
 
 
+async def test_blank_text_beside_a_call_is_not_even_sent_back():
+    """The SDK may return it, and the API refuses to read it."""
+    model = Scripted(Line((text(" \n"), *calls("echo").content), "tool_use"), says("Yes."))
+    assert (await run(model, tool())).text == "Yes."
+
+
+async def test_a_providers_result_may_come_after_ours():
+    """A search of the provider that was still open when our tool was called is answered in the next message."""
+    mixed = Line((SEARCH, *calls("echo").content), "tool_use")
+    answer = await run([mixed, Line((FOUND, text("Sunny.")), "end_turn")], tool())
+    assert answer.exchange[0][1][0] == SEARCH
+    assert answer.exchange[2][1] == (FOUND, text("Sunny."))
+
+
+async def test_a_pause_with_an_open_call_of_ours_is_not_resumed():
+    paused = Line((text("Hm."), *calls("echo").content), "pause_turn")
+    assert (await run([paused], tool())).exchange == (("assistant", (text("Hm."),)),)
+
+
 @pytest.mark.parametrize("reason", ["end_turn", "stop_sequence", "some_new_reason"])
 async def test_the_turn_ends_plainly_at(reason):
     assert (await run([says("Yes.", stop=reason)])).ending == ""
