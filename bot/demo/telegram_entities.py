@@ -128,14 +128,25 @@ def mended(text: str, entities: Iterable[Entity]) -> list[Entity]:
     """Sorted, nested and without repetition, as a message shows them; those past the hundredth are forgotten."""
     given = [entity for entity in entities if entity.length > 0]
     quotes = _apart(entity for entity in given if entity.type in QUOTES)
-    codes = _apart(entity for entity in given if entity.type in CODES)
+    codes = [code for code in _apart(entity for entity in given if entity.type in CODES) if _fits(code, quotes)]
     links = _apart(entity for entity in given if entity.type in LINKS)
     links = [link for link in links if not any(overlap(link, code) for code in codes)]
-    solid = [*codes, *links]
-    solid += [entity for entity in detected(text) if not any(overlap(entity, other) for other in solid)]
+    solid = [*codes, *(link for link in links if _fits(link, quotes))]
+    solid += [
+        entity
+        for entity in detected(text)
+        if _fits(entity, quotes) and not any(overlap(entity, other) for other in solid)
+    ]
     styles = [piece for style in STYLES for piece in _style(style, given, codes)]
     visible = [style for style in styles if cut(text, style.offset, style.length).strip()]
     return _nested([*quotes, *solid], visible)[:ENTITIES_SHOWN]
+
+
+def _fits(entity: Entity, quotes: Sequence[Entity]) -> bool:
+    """Whether a quotation holds it whole or not at all."""
+    return all(
+        not overlap(entity, quote) or quote.offset <= entity.offset <= entity.end <= quote.end for quote in quotes
+    )
 
 
 def _apart(entities: Iterable[Entity]) -> list[Entity]:
