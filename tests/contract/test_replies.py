@@ -11,7 +11,7 @@ from telegram import MessageEntity
 from bot.demo.telegram_faults import Fault
 from bot.errors import ChatUnreachable, DeliveryError
 from bot.owner import Place
-from bot.telegram.gateway import TRIES, TYPING_SECONDS, Gateway
+from bot.telegram.gateway import TRIES, Gateway
 from bot.telegram.handlers import application
 from bot.telegram.replies import TelegramReply
 from bot.telegram.splitting import Chunk
@@ -36,13 +36,11 @@ def server(line):
 
 @pytest.fixture
 def naps():
-    """Typing lasts, everything else is over at once."""
-    return Naps(hold=TYPING_SECONDS)
+    return Naps()
 
 
 @pytest.fixture
 def gateway(line, naps):
-    naps.hold = float("inf")
     return Gateway(line[1], longest_wait=timedelta(seconds=60), sleep=naps)
 
 
@@ -142,13 +140,21 @@ async def test_in_a_group_only_the_first_message_names_the_question(gateway, ser
 # --------------------------------------------------------------------------------------------------- typing
 
 
-async def test_typing_is_shown_until_the_answer_comes_and_never_after_it(gateway, naps, server, anna):
-    naps.hold = TYPING_SECONDS
+async def test_typing_is_shown_until_the_answer_comes_and_never_after_it(gateway, server, anna):
+    gate = asyncio.Event()
+    server.faults.next("sendMessage", Fault.hold(gate))
     async with TelegramReply(gateway, HERE, "en") as reply:
         await server.until(lambda: anna.chat.action(server.world.now) == "typing")
-        await reply.deliver("done")
-    methods = [call.method for call in server.journal.of("sendChatAction", "sendMessage")]
-    assert methods == ["sendChatAction", "sendMessage"]
+        delivering = asyncio.create_task(reply.deliver("done"))
+        await server.until(lambda: sends(server))
+        assert not typing()
+        gate.set()
+        await delivering
+
+
+def typing():
+    """The indicators that are kept alive just now."""
+    return [task for task in asyncio.all_tasks() if task.get_name() == "typing"]
 
 
 async def test_typing_is_kept_alive(gateway, server, anna):
@@ -164,7 +170,7 @@ async def test_typing_ends_with_a_reply_that_failed(gateway, server, anna):
 
     with pytest.raises(LookupError):
         await failing()
-    assert not [task for task in asyncio.all_tasks() if task.get_name() == "typing"]
+    assert not typing()
 
 
 @pytest.mark.parametrize(
@@ -294,7 +300,6 @@ async def test_what_cannot_have_arrived_is_tried_again_and_given_up_in_the_end(n
     """Nobody listens at this address."""
     bot = application("1:x", "http://127.0.0.1:9").bot
     gateway = Gateway(bot, sleep=naps)
-    naps.hold = float("inf")
     await bot.request.initialize()
     try:
         with pytest.raises(DeliveryError, match="not delivered"):

@@ -14,8 +14,9 @@ from bot.telegram.splitting import Chunk, is_visible, split
 
 UNITS = 24
 MOST = 3
-CHARACTERS = ("a", "é", "e\u0301", "ж", "😀", "👍🏽", "👨‍👩‍👧‍👦", "🇷🇺", "☺\ufe0f", "漢")
-"""Each is one visible character, of up to eleven UTF-16 units."""
+SCOTLAND = "🏴" + "".join(chr(0xE0000 + ord(sign)) for sign in "gbsct\x7f")
+CHARACTERS = ("a", "é", "e\u0301", "ж", "😀", "👍🏽", "👨‍👩‍👧‍👦", "🇷🇺", "☺\ufe0f", "漢", SCOTLAND)
+"""Each is one visible character, of up to fourteen UTF-16 units."""
 BREAKS = (" ", "\n", "\n\n", ". ", "  ", "\t", "\u200b")
 
 texts = st.lists(st.sampled_from(CHARACTERS + BREAKS), max_size=80).map("".join)
