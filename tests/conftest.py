@@ -12,11 +12,13 @@ from pymongo import MongoClient
 from bot.demo.mongod import running
 from bot.errors import StartError
 
+PARAMETERS = {"ttlMonitorEnabled": "false", "ttlMonitorSleepSecs": "1", "enableTestCommands": "1"}
+
 
 @pytest.fixture(scope="session")
 def mongod() -> Iterator[str]:
     """The address of a server. Its TTL monitor sleeps, so that a test's own dates may lie anywhere."""
-    server = running(os.environ, parameters={"ttlMonitorEnabled": "false"})
+    server = running(os.environ, parameters=PARAMETERS)
     try:
         uri = server.__enter__()
     except StartError as error:

@@ -1,8 +1,7 @@
 """The connection to MongoDB: one client per process, made inside the running loop, through either driver.
 
-Nothing is sent until the first call, so whether the server is there is what `ping` says. Writes are journaled by a
-majority; every call has a limit; the pool is kept warm. Compression is left to MONGODB_URI, since its libraries are
-optional.
+Writes are journaled by a majority, every call has a limit, the pool is kept warm. Compression is left to MONGODB_URI,
+since its libraries are optional.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ Driver = Literal["motor", "pymongo"]
 
 PING_SECONDS = 5.0
 _CLIENTS: dict[Driver, Any] = {"motor": AsyncIOMotorClient, "pymongo": AsyncMongoClient}
+_WARM = {"minPoolSize": 4}
 _OPTIONS: dict[str, Any] = {
     "appname": "bot",
     "tz_aware": True,
@@ -44,7 +44,6 @@ _OPTIONS: dict[str, Any] = {
     "connectTimeoutMS": 5_000,
     "heartbeatFrequencyMS": 5_000,
     "maxPoolSize": 32,
-    "minPoolSize": 4,
     "maxConnecting": 4,
     "maxIdleTimeMS": 300_000,
     "uuidRepresentation": "standard",
@@ -65,12 +64,7 @@ class Store:
 
     async def ping(self) -> None:
         """Ask the server to answer. Raises StoreUnavailable, in words for the operator."""
-        try:
-            with pymongo.timeout(PING_SECONDS):
-                await self.database.command("ping")
-        except PyMongoError as error:
-            fault = "refuses the name or password of" if is_refused(error) else "does not answer at the address of"
-            raise StoreUnavailable(f"MongoDB ({self.servers}) {fault} MONGODB_URI.") from None
+        await _ping(self.database, self.servers)
 
     async def close(self) -> None:
         """Give the connections back; the Store is of no use afterwards."""
@@ -78,8 +72,9 @@ class Store:
 
 
 async def connect(uri: str, database: str, *, driver: Driver = "motor", clock: Clock, keep: timedelta) -> Store:
-    """A Store over `database`. `keep` is how long archived messages stay. Sends nothing yet."""
-    opened = _opened(uri, driver)[database]
+    """A Store over `database`, once its server has answered. `keep` is how long archived messages stay."""
+    await _knock(uri, driver)
+    opened = _opened(uri, driver, **_WARM)[database]
     calls = Calls()
     return Store(
         database=opened,
@@ -96,15 +91,34 @@ async def awaited(result: Any) -> Any:
     return await result if inspect.isawaitable(result) and not hasattr(result, "__aiter__") else result
 
 
-def _opened(uri: str, driver: Driver) -> AsyncMongoClient[Document]:
-    """Motor is given PyMongo Async's type: the calls made here are spelled alike in both."""
-    own = {"io_loop": asyncio.get_running_loop()} if driver == "motor" else {}
+async def _knock(uri: str, driver: Driver) -> None:
+    """Ask through a client of its own: warming a pool with refused credentials prints the driver's tracebacks."""
+    client = _opened(uri, driver)
     try:
-        return cast("AsyncMongoClient[Document]", _CLIENTS[driver](uri, **_OPTIONS, **own))
+        await _ping(client["admin"], _servers(uri))
+    finally:
+        await awaited(client.close())
+
+
+async def _ping(database: AsyncDatabase[Document], servers: str) -> None:
+    try:
+        with pymongo.timeout(PING_SECONDS):
+            await database.command("ping")
+    except PyMongoError as error:
+        fault = "refuses the name or password of" if is_refused(error) else "does not answer at the address of"
+        raise StoreUnavailable(f"MongoDB ({servers}) {fault} MONGODB_URI.") from None
+
+
+def _opened(uri: str, driver: Driver, **options: Any) -> AsyncMongoClient[Document]:
+    """Motor is given PyMongo Async's type: the calls made here are spelled alike in both."""
+    if driver == "motor":
+        options["io_loop"] = asyncio.get_running_loop()
+    try:
+        return cast("AsyncMongoClient[Document]", _CLIENTS[driver](uri, **_OPTIONS, **options))
     except (InvalidURI, ConfigurationError, ValueError):
         raise StartError("MONGODB_URI is not an address of MongoDB, such as mongodb://host:27017.") from None
 
 
 def _servers(uri: str) -> str:
     """The hosts in the address, without name and password."""
-    return uri.partition("://")[2].rpartition("@")[2].partition("/")[0].partition("?")[0]
+    return uri.rpartition("://")[2].rpartition("@")[2].partition("/")[0].partition("?")[0]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -26,18 +27,24 @@ from bot.store.calls import Calls, Duplicate, Uncertain
 from bot.store.documents import Document
 from bot.store.filters import active, owned
 
-SAVE_SECONDS = 30.0
-_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0)
 _CLOSED = {"$set": {"status": "closed"}, "$inc": {"revision": 1}}
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a commit may take in all, and the pauses before each look at what became of it."""
+
+    seconds: float = 30.0
+    pauses: Sequence[float] = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0)
 
 
 class MongoSessions:
     """The SessionStore of a running bot."""
 
-    def __init__(self, database: AsyncDatabase[Document], calls: Calls, pauses: Sequence[float] = _PAUSES) -> None:
+    def __init__(self, database: AsyncDatabase[Document], calls: Calls, patience: Patience = Patience()) -> None:
         self._sessions = database["sessions"]
         self._calls = calls
-        self._pauses = pauses
+        self._patience = patience
 
     async def load(
         self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
@@ -100,7 +107,7 @@ class MongoSessions:
 
     async def _commit(self, owner: Owner, where: Document, session: Session, turn: ClosedTurn) -> None:
         update = documents.turn_update(session, turn)
-        with pymongo.timeout(SAVE_SECONDS):
+        with pymongo.timeout(self._patience.seconds):
             try:
                 if not await self._update(where, update):
                     raise SessionGone
@@ -111,7 +118,7 @@ class MongoSessions:
     async def _find_out(self, owner: Owner, where: Document, session: Session, turn: ClosedTurn) -> None:
         """Return once the turn is known to be stored. Session ids are random, so they spread the replicas' tries."""
         update = documents.turn_update(session, turn)
-        for pause in self._pauses:
+        for pause in self._patience.pauses:
             await asyncio.sleep(pause * (0.5 + int(session.id[:2], 16) / 256))
             with suppress(StoreUnavailable):
                 if await self._has(owner, session, turn) or await self._update(where, update):

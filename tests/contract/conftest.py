@@ -1,0 +1,114 @@
+"""The backends one contract is held against: memory, MongoDB through both drivers, and mongomock-motor.
+
+mongomock-motor has no validators, commands or races; what needs those asks for `store`, which is a real mongod through
+either driver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pymongo.monitoring
+import pytest
+from mongomock_motor import AsyncMongoMockClient
+
+from bot.ops.clock import ManualClock
+from bot.ports import Archive, Notes, SessionStore
+from bot.store import schema
+from bot.store.archive import MongoArchive
+from bot.store.calls import Calls
+from bot.store.memory import MemoryArchive, MemoryNotes, MemorySessions
+from bot.store.mongo import connect
+from bot.store.notes import MongoNotes
+from bot.store.sessions import MongoSessions
+
+KEEP = timedelta(days=36_500)
+"""Long enough that mongomock-motor, which expires rows by the machine's clock at each read, keeps a test's rows."""
+DRIVERS = ("motor", "pymongo")
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The three ports of one backend; `database` is None in memory."""
+
+    sessions: SessionStore
+    archive: Archive
+    notes: Notes
+    database: Any = None
+
+
+@dataclass(slots=True)
+class Recorder(pymongo.monitoring.CommandListener):
+    """Every command the drivers send, with the database it was sent to."""
+
+    sent: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+
+    def started(self, event):
+        self.sent.append((event.database_name, event.command_name, dict(event.command)))
+
+    def succeeded(self, event):
+        pass
+
+    def failed(self, event):
+        pass
+
+    def on(self, database: str, collection: str) -> list[tuple[str, dict[str, Any]]]:
+        return [(name, sent) for where, name, sent in self.sent if where == database and sent.get(name) == collection]
+
+
+@pytest.fixture(scope="session")
+def recorder():
+    """Drivers know global listeners only from the moment a client is made, and never forget them: one for the run."""
+    made = Recorder()
+    pymongo.monitoring.register(made)
+    return made
+
+
+@pytest.fixture
+def commands(recorder):
+    recorder.sent.clear()
+    return recorder
+
+
+@pytest.fixture(params=DRIVERS)
+async def store(request, commands, mongod, database):
+    """A connected Store on a real mongod, its schema in force."""
+    opened = await connect(mongod, database, driver=request.param, clock=ManualClock(), keep=KEEP)
+    await schema.ensure(opened.database, schema.MOST_SECONDS)
+    commands.sent.clear()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture(params=["memory", *DRIVERS, "mongomock"])
+async def stores(request, clock):
+    """The ports over one backend after the other."""
+    if request.param == "memory":
+        yield Stores(MemorySessions(), MemoryArchive(), MemoryNotes())
+    elif request.param == "mongomock":
+        database: Any = AsyncMongoMockClient(tz_aware=True)["bot"]
+        await schema.ensure_indexes(database, schema.MOST_SECONDS)
+        yield over(database, clock)
+    else:
+        uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("database")
+        opened = await connect(uri, name, driver=request.param, clock=clock, keep=KEEP)
+        await schema.ensure(opened.database, schema.MOST_SECONDS)
+        yield over(opened.database, clock)
+        await opened.close()
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+def over(database, clock) -> Stores:
+    calls = Calls()
+    return Stores(
+        MongoSessions(database, calls),
+        MongoArchive(database, calls, clock, KEEP),
+        MongoNotes(database, calls),
+        database,
+    )
