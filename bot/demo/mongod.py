@@ -32,6 +32,7 @@ from bot.errors import StartError
 Program = subprocess.Popen[bytes]
 
 _PREFIX = "bot-mongod-"
+_LOG = "mongod.log"
 _ALREADY_INITIALIZED = 23
 _TRIES, _PAUSE = 1200, 0.05
 _WAY_OUT = "install MongoDB or the development dependencies (`uv sync`), or name a running server in MONGODB_URI"
@@ -135,17 +136,18 @@ def _started(program: Path, dbpath: Path, parameters: Mapping[str, str]) -> tupl
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [str(program), f"--port={port}", f"--dbpath={dbpath}", f"--logpath={dbpath / 'mongod.log'}", *_FLAGS]
+    command = [str(program), f"--port={port}", f"--dbpath={dbpath}", *_FLAGS]
     command += [f"--setParameter={name}={value}" for name, value in parameters.items()]
     if os.name == "posix":
         command.append("--nounixsocket")
-    return port, subprocess.Popen(  # noqa: S603 - the operator's own program, no shell
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        preexec_fn=_dying_with_parent(),  # noqa: PLW1509 - one prctl, no lock is taken
-    )
+    with (dbpath / _LOG).open("ab") as log:
+        return port, subprocess.Popen(  # noqa: S603 - the operator's own program, no shell
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=_dying_with_parent(),  # noqa: PLW1509 - one prctl, no lock is taken
+        )
 
 
 def _dying_with_parent() -> Callable[[], object] | None:
@@ -157,7 +159,8 @@ def _dying_with_parent() -> Callable[[], object] | None:
 
 def _require_alive(server: Program, dbpath: Path) -> None:
     if server.poll() is not None:
-        raise StartError(f"mongod stopped at once with code {server.returncode}; its reason is in {dbpath}/mongod.log.")
+        *_, last = ["nothing", *(dbpath / _LOG).read_text(encoding="utf-8", errors="replace").split("\n")[:-1]]
+        raise StartError(f"mongod stopped at once with code {server.returncode}; its last words: {last[:300]}")
 
 
 def _join(address: str, check: Callable[[], None]) -> None:

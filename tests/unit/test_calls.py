@@ -1,0 +1,88 @@
+"""The queue in front of the driver, and what the driver's failures mean."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from bson.errors import InvalidDocument
+from pymongo import errors as vendor
+
+from bot.errors import SessionTooLarge, StoreError, StoreUnavailable
+from bot.store.calls import Calls, Duplicate, Uncertain
+
+SECRET = "mongodb://bot:s3cret@host and a person's words"
+ALL_DUPLICATES = {"writeErrors": [{"code": 11000}, {"code": 11000}], "writeConcernErrors": []}
+ONE_OTHER = {"writeErrors": [{"code": 11000}, {"code": 121}], "writeConcernErrors": []}
+UNSURE = {"writeErrors": [{"code": 11000}], "writeConcernErrors": [{"code": 64}]}
+MEANINGS = {
+    "no_server": (vendor.ServerSelectionTimeoutError(SECRET), StoreUnavailable),
+    "pool_full": (vendor.WaitQueueTimeoutError(SECRET), StoreUnavailable),
+    "shed": (vendor.OperationFailure(SECRET, 462, {"errorLabels": ["SystemOverloadedError"]}), StoreUnavailable),
+    "torn": (vendor.AutoReconnect(SECRET), Uncertain),
+    "late": (vendor.NetworkTimeout(SECRET), Uncertain),
+    "stepping_down": (vendor.NotPrimaryError(SECRET), Uncertain),
+    "replication_late": (vendor.WTimeoutError(SECRET, 64), Uncertain),
+    "too_slow": (vendor.ExecutionTimeout(SECRET, 50), Uncertain),
+    "bulk_unsure": (vendor.BulkWriteError(UNSURE), Uncertain),
+    "duplicate": (vendor.DuplicateKeyError(SECRET, 11000), Duplicate),
+    "bulk_duplicates": (vendor.BulkWriteError(ALL_DUPLICATES), Duplicate),
+    "bulk_other": (vendor.BulkWriteError(ONE_OTHER), StoreError),
+    "refused": (vendor.WriteError(SECRET, 121), StoreError),
+    "forbidden": (vendor.OperationFailure(SECRET, 13), StoreError),
+    "too_large": (vendor.DocumentTooLarge(SECRET), SessionTooLarge),
+    "not_bson": (InvalidDocument(SECRET), StoreError),
+    "wide_int": (OverflowError(SECRET), StoreError),
+}
+
+
+async def fail(calls, error):
+    async with calls:
+        raise error
+
+
+@pytest.mark.parametrize(("error", "meaning"), MEANINGS.values(), ids=MEANINGS)
+async def test_each_failure_has_exactly_one_meaning_and_none_of_the_drivers_words(error, meaning):
+    with pytest.raises(StoreError) as caught:
+        await fail(Calls(), error)
+    assert type(caught.value) is meaning
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("error", [ValueError("ours"), StoreUnavailable(), asyncio.CancelledError()], ids=type)
+async def test_what_is_not_the_drivers_passes_untouched(error):
+    with pytest.raises(type(error)) as caught:
+        await fail(Calls(), error)
+    assert caught.value is error
+
+
+async def test_calls_are_served_first_come_first_served_and_only_so_many_at_once():
+    """C116: a task that has just finished cannot barge in ahead of those that wait."""
+    calls, order, inside = Calls(at_once=2), [], []
+
+    async def call(name):
+        async with calls:
+            order.append(name)
+            inside.append(name)
+            assert len(inside) <= 2
+            await asyncio.sleep(0)
+            inside.remove(name)
+
+    async def greedy(name):
+        await call(f"{name} first")
+        await call(f"{name} again")
+
+    await asyncio.gather(greedy("a"), greedy("b"), call("c"), call("d"))
+    assert order.index("c") < order.index("a again")
+    assert order.index("d") < order.index("b again")
+
+
+async def test_a_failed_or_cancelled_call_gives_its_place_back():
+    calls = Calls(at_once=1)
+    for error in (vendor.AutoReconnect(SECRET), asyncio.CancelledError()):
+        with pytest.raises((Uncertain, asyncio.CancelledError)):
+            await fail(calls, error)
+    async with calls:
+        pass
