@@ -10,7 +10,7 @@ import pytest
 
 from bot.agent.claude import OFFICIAL, Claude, Endpoint, body, classify
 from bot.agent.prompt import STOPPED
-from bot.demo.claude_answers import call, calls, think
+from bot.demo.claude_answers import Answer, Whole, call, calls, think
 from bot.demo.claude_faults import Fault, Reply
 from bot.demo.claude_server import ClaudeServer
 from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
@@ -233,6 +233,12 @@ async def test_an_unknown_block_is_survived_and_not_stored(server, claude):
     server.script("Yes.")
     answer = await run(claude)
     assert answer.exchange == (("assistant", (text("Yes."),)),)
+
+
+async def test_fields_that_say_nothing_are_not_stored(server, claude):
+    server.script(Answer((Whole({"type": "text", "text": "Yes.", "citations": None}),)))
+    completion, _ = await ask(claude)
+    assert completion.content == (text("Yes."),)
 
 
 ENDINGS = {
