@@ -201,7 +201,8 @@ async def test_whatever_telegram_answers_polling_goes_on_with_one_line_in_the_lo
     assert "receiving again" in caplog.messages
 
 
-async def test_polling_begins_when_telegram_does(intake, anna):
+async def test_polling_begins_when_the_webhook_is_really_gone(intake, anna):
+    await intake.bot.set_webhook("https://example.org/hook")
     intake.server.faults.next("deleteWebhook", Fault.broken(), Fault.dropped())
     anna.says("hello")
     await intake.all_received()
