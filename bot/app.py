@@ -61,8 +61,8 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(opened(settings, clock))
-        await _prepare(store, settings)
         bot = await stack.enter_async_context(_connected(settings))
+        await _prepare(store, settings)
         model = _claude(settings)
         stack.push_async_callback(model.aclose)
         turns = await _turns(settings, store, model, clock)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -180,9 +180,8 @@ class Session:
         return update_id in self.turns
 
     def answer_to(self, turn: int) -> str:
-        """The words that closed the turn of this name; empty when it is not (or no longer) among the messages."""
-        closing = [message for message in self.messages if message.turn == turn and message.role == "assistant"][-1:]
-        return "".join(words(message.content) for message in closing)
+        """What was said in the turn of this name; empty when it is not (or no longer) among the messages."""
+        return spoken((message.role, message.content) for message in self.messages if message.turn == turn)
 
     def is_over(self, at: datetime, now: datetime, lifetime: Lifetime) -> bool:
         """Whether a message sent `at` comes too late for this Session, by idleness or by the Session's age."""
@@ -217,6 +216,12 @@ class Lifetime:
 def words(content: Sequence[Block]) -> str:
     """What a person reads of a message: its text blocks, joined."""
     return "".join(block["text"] for block in content if block["type"] == "text")
+
+
+def spoken(entries: Iterable[tuple[Role, Sequence[Block]]]) -> str:
+    """What a person reads of a turn: the assistant's words, also those it said before it used a tool."""
+    said = (words(content).strip() for role, content in entries if role == "assistant")
+    return "\n\n".join(filter(None, said))
 
 
 def legible(content: Sequence[Block]) -> str:

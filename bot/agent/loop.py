@@ -23,7 +23,7 @@ from bot.agent.tools import TaskSlot, Toolbox, ToolContext
 from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelRefused
 from bot.owner import Owner, Place
 from bot.ports import Completion, Model, Question, Reply
-from bot.session import Block, Role, Session, Task, Usage, words
+from bot.session import Block, Role, Session, Task, Usage, spoken, words
 
 log = logging.getLogger(__name__)
 
@@ -190,7 +190,7 @@ class _Turn:
 
     def close(self, ending: str) -> Answer:
         closed = settled(self.exchange)
-        text = "\n\n".join(filter(None, (words(content).strip() for role, content in closed if role == "assistant")))
+        text = spoken(closed)
         if not text and ending != "limit":
             raise EmptyAnswer
         if not closed or not words(closed[-1][1]):

@@ -50,7 +50,7 @@ class Poller:
         self._failures = 0
         self._explained: set[type[Failure]] = set()
         self.last_poll: datetime | None = None
-        """When Telegram last answered a poll; None: not yet."""
+        """When Telegram last answered; None: not yet."""
 
     async def run(self) -> None:
         """Receive until cancelled. What was fetched and not stored then is Telegram's to deliver again."""
@@ -62,6 +62,7 @@ class Poller:
     async def _end_webhook(self) -> None:
         """A webhook that was set forbids polling."""
         await self._bot.delete_webhook(drop_pending_updates=False)
+        self.last_poll = self._clock.now()
 
     async def _poll(self) -> None:
         updates = await self._bot.get_updates(self._offset, timeout=self._timeout, allowed_updates=ALLOWED_UPDATES)

@@ -99,6 +99,14 @@ async def test_an_update_that_is_known_is_delivered_again_and_not_given_to_the_m
     assert (await at.active()).revision == 1
 
 
+async def test_delivered_again_is_all_that_was_said_before_and_after_a_tool(house):
+    at = house(says("Let me look.", stop="tool_use").and_(calls("recall")), says("Nothing yet."))
+    first = await at.ask("What do you know?", update_id=7)
+    again = await at.ask("What do you know?", update_id=7)
+
+    assert again.delivered == first.delivered == ["Let me look.\n\nNothing yet."]
+
+
 async def test_stopping_keeps_what_was_shown_and_marks_it(house):
     """C72: the stopped turn is closed legally and the next question is answered."""
     at = house(calls("recall").and_(says("Let me see", stop="tool_use")), hangs("half an answer"), says("Gladly."))
