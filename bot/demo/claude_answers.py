@@ -34,14 +34,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Thinking; the server signs it."""
+    """Thinking; the server signs it. `shown` is what the client gets of it: usually nothing, though all is billed."""
 
     text: str
+    shown: str = ""
     signature: str = ""
 
     def wire(self) -> dict[str, Any]:
         """The block as the API returns it."""
-        return {"type": "thinking", "thinking": self.text, "signature": self.signature}
+        return {"type": "thinking", "thinking": self.shown, "signature": self.signature}
 
     @property
     def written(self) -> str:

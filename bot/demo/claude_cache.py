@@ -65,7 +65,7 @@ class PromptCache:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._expiry: dict[str, datetime] = {}
+        self._entries: dict[str, tuple[datetime, timedelta]] = {}
 
     def bill(self, body: Mapping[str, Any], items: Sequence[Item], total: int, floor: int) -> PromptUsage:
         """Account for one request, and remember its breakpoints."""
@@ -79,16 +79,24 @@ class PromptCache:
         for place in marks:
             self._keep(prefixes[place], now)
         if hit is not None:
-            self._keep(prefixes[hit], now)
+            self._renew(prefixes[hit].key, now)
         return _usage(prefixes, marks, read, total)
 
     def _find(self, prefixes: Sequence[_Prefix], mark: int, now: datetime) -> int | None:
         reachable = range(mark, max(mark - LOOK_BACK, -1), -1)
-        return next((place for place in reachable if self._expiry.get(prefixes[place].key, now) > now), None)
+        return next((place for place in reachable if self._lives(prefixes[place].key, now)), None)
+
+    def _lives(self, key: str, now: datetime) -> bool:
+        return key in self._entries and self._entries[key][0] > now
 
     def _keep(self, prefix: _Prefix, now: datetime) -> None:
-        expiry = now + LIVES[prefix.ttl or "5m"]
-        self._expiry[prefix.key] = max(expiry, self._expiry.get(prefix.key, expiry))
+        known = self._entries[prefix.key][1] if self._lives(prefix.key, now) else timedelta()
+        self._entries[prefix.key] = (now, max(known, LIVES[prefix.ttl or "5m"]))
+        self._renew(prefix.key, now)
+
+    def _renew(self, key: str, now: datetime) -> None:
+        life = self._entries[key][1]
+        self._entries[key] = (now + life, life)
 
 
 def _usage(prefixes: Sequence[_Prefix], marks: Sequence[int], read: int, total: int) -> PromptUsage:

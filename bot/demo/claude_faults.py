@@ -77,6 +77,27 @@ class Fault:
         return cls.status(429, "This request would exceed your rate limit", **headers)
 
     @classmethod
+    def spent(cls, error_code: str = "EnforcedSpendLimitReached") -> Fault:
+        """A 429 that does not pass by waiting."""
+        body = error_body(429, "You have reached your specified API usage limits", FAULT_ID, error_code)
+        return cls("spent", Reply(429, json.dumps(body), headers={"request-id": FAULT_ID}))
+
+    @classmethod
+    def local_overflow(cls) -> Fault:
+        """How llama.cpp says that the prompt does not fit."""
+        return cls._local(400, "exceed_context_size_error", "the request exceeds the available context size")
+
+    @classmethod
+    def local_loading(cls) -> Fault:
+        """llama.cpp while it loads its model."""
+        return cls._local(503, "unavailable_error", "Loading model")
+
+    @classmethod
+    def _local(cls, status: int, kind: str, message: str) -> Fault:
+        body = {"error": {"code": status, "message": message, "type": kind}}
+        return cls(kind, Reply(status, json.dumps(body)))
+
+    @classmethod
     def server_error(cls) -> Fault:
         return cls.status(500, "Internal server error")
 

@@ -28,6 +28,11 @@ def stopped(answer: Answer, body: Json) -> Answer:
     return answer
 
 
+def thoughtless(answer: Answer) -> Answer:
+    """The answer of a model that is not to think."""
+    return replace(answer, blocks=tuple(block for block in answer.blocks if not isinstance(block, Thought)))
+
+
 def fitted(answer: Answer, limit: int, reason: str, meter: Meter) -> Answer:
     """The answer as far as it fits into `limit` tokens; a tool call may be cut in its JSON."""
     kept: list[Piece] = []
@@ -64,8 +69,9 @@ def signed(answer: Answer, body: Json, new_id: Callable[[str], str]) -> Answer:
             case ToolCall(id=""):
                 blocks.append(replace(block, id=new_id("toolu")))
             case Thought(text):
+                shown = text if (body.get("thinking") or {}).get("display") == "summarized" else ""
                 before = [done.wire() for done in blocks]
-                blocks.append(Thought(text, sign(body, len(body["messages"]), before, text)))
+                blocks.append(Thought(text, shown, sign(body, len(body["messages"]), before, shown)))
             case _:
                 blocks.append(block)
     return replace(answer, blocks=tuple(blocks))

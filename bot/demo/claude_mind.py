@@ -1,5 +1,6 @@
 """The small rule-based model: it answers in English and Russian, and only from the messages it was given.
 
+It thinks before it calls a tool, and always when thinking is asked for; the server takes out what must not be thought.
 Because it knows nothing else, an answer that shows a memory proves that the memory was in the request. The first rule
 whose pattern matches the user's last words answers; the order of RULES is the priority.
 """
@@ -27,8 +28,8 @@ def answer(body: Json) -> Answer:
         return say(summarise(last_words(body)))
     talk = read(body)
     spoken = _after_tools(talk) if talk.results else _by_rule(talk)
-    wants_thought = (body.get("thinking") or {}).get("type") in {"enabled", "adaptive"}
-    return think("The user wrote; I look at what I was given.", spoken) if wants_thought else spoken
+    asked = bool(body.get("thinking"))
+    return think("The user wrote; I look at what I was given.", spoken) if asked or spoken.calls else spoken
 
 
 def _by_rule(talk: Talk) -> Answer:

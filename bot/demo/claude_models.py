@@ -1,33 +1,45 @@
-"""The models the emulated API offers, and what `GET /v1/models/{id}` says of each."""
+"""The models the emulated API offers: limits, kinds of thinking, and what `GET /v1/models/{id}` says of each.
+
+The 5.5 models think by themselves when a request does not mention thinking, and each accepts other ways to say no.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from bot.demo.claude_prompt import family
 
-ACTIVE = ("claude-sonnet-5-5", "claude-haiku-5-5", "claude-opus-5-5", "claude-fable-5-2")
-DEPRECATED = "claude-opus-4-5"
-YES = MappingProxyType({"supported": True})
 CAPABILITIES = ("batch", "citations", "code_execution", "image_input", "pdf_input", "structured_outputs")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+THINKING = ("adaptive", "between_tools", "disabled", "enabled")
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One model: window and longest answer in tokens, the smallest prefix its cache takes, and its end of life."""
+    """One model: window and longest answer in tokens, the smallest prefix its cache takes, its ways and its end.
 
-    window: int = 200_000
-    longest_answer: int = 64_000
-    cache_floor: int = 1024
+    `thinking`: the types it accepts; the first one is what it does when a request says nothing.
+    """
+
+    window: int = 1_000_000
+    longest_answer: int = 128_000
+    cache_floor: int = 512
+    thinking: tuple[str, ...] = ("adaptive",)
+    forced_calls: bool = True
     retires_at: str | None = None
 
 
 def standard_offers() -> Mapping[str, Offer]:
     """The current models, and a deprecated one."""
-    return {**{name: Offer() for name in ACTIVE}, DEPRECATED: Offer(retires_at="2027-01-22T00:00:00Z")}
+    return {
+        "claude-sonnet-5-5": Offer(thinking=("adaptive", "between_tools"), forced_calls=False),
+        "claude-haiku-5-5": Offer(thinking=("adaptive", "disabled")),
+        "claude-opus-5-5": Offer(),
+        "claude-fable-5-2": Offer(),
+        "claude-opus-4-5": Offer(200_000, 64_000, 4096, ("disabled", "enabled"), retires_at="2027-01-22T00:00:00Z"),
+    }
 
 
 def card(name: str, offer: Offer) -> dict[str, Any]:
@@ -43,16 +55,16 @@ def card(name: str, offer: Offer) -> dict[str, Any]:
         "retires_at": offer.retires_at,
         "max_input_tokens": offer.window,
         "max_tokens": offer.longest_answer,
-        "capabilities": _capabilities(),
+        "capabilities": _capabilities(offer),
     }
 
 
-def _capabilities() -> dict[str, Any]:
-    yes = dict(YES)
+def _capabilities(offer: Offer) -> dict[str, Any]:
+    yes = {"supported": True}
     return {
         **dict.fromkeys(CAPABILITIES, yes),
         "context_management": {**yes, "clear_thinking_20251015": yes, "clear_tool_uses_20250919": yes},
-        "effort": {**yes, **dict.fromkeys(("low", "medium", "high", "xhigh", "max"), yes)},
+        "effort": {**yes, **dict.fromkeys(EFFORTS, yes)},
         "server_tools": {**yes, "code_execution": yes, "web_search": yes},
-        "thinking": {**yes, "types": {"adaptive": yes, "enabled": yes}},
+        "thinking": {**yes, "types": {kind: {"supported": kind in offer.thinking} for kind in THINKING}},
     }

@@ -30,10 +30,11 @@ class Refused(Exception):
         self.status = status
 
 
-def error_body(status: int, message: str, request_id: str) -> dict[str, Any]:
-    """The JSON body of an error answer."""
+def error_body(status: int, message: str, request_id: str, error_code: str = "") -> dict[str, Any]:
+    """The JSON body of an error answer; a stable `error_code` where the API gives one."""
+    details = {"details": {"error_code": error_code}} if error_code else {}
     return {
         "type": "error",
-        "error": {"type": ERROR_TYPES.get(status, "api_error"), "message": message},
+        "error": {"type": ERROR_TYPES.get(status, "api_error"), "message": message, **details},
         "request_id": request_id,
     }

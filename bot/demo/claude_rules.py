@@ -15,8 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.demo.claude_cache import BREAKPOINTS, breakpoints
-from bot.demo.claude_prompt import Item, blocks_of, family, sign
+from bot.demo.claude_models import Offer
+from bot.demo.claude_prompt import Item, blocks_of
 from bot.demo.claude_refusals import Refused
+from bot.demo.claude_thinking import check_thinking
+from bot.demo.claude_tools import check_tools
 
 Json = Mapping[str, Any]
 
@@ -30,15 +33,14 @@ MAGIC = {
     "application/pdf": (b"%PDF",),
 }
 IMAGE_BYTES = 10_485_760
-SIGNATURE = re.compile(r"([a-z]+)\.[0-9a-f]{64}")
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
-COMBINATORS = ("oneOf", "allOf", "anyOf")
 
 
-def check(body: Json) -> None:
+def check(body: Json, offer: Offer) -> None:
     """Raise Refused for the first rule the request breaks."""
-    for rule in (_roles, _words, _places, _sources, _pairs, _tools, _choice, _thinking, _signatures, _limits):
+    for rule in (_roles, _words, _places, _sources, _pairs, check_tools, _limits):
         rule(body)
+    check_thinking(body, offer)
 
 
 def roles_known(body: Json) -> None:
@@ -181,60 +183,6 @@ def _missing(place: int, ids: list[str]) -> None:
         f"messages.{place}: `tool_use` ids were found without `tool_result` blocks immediately after: "
         f"{', '.join(ids)}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
     )
-
-
-def _tools(body: Json) -> None:
-    tools = body.get("tools") or []
-    names = [tool["name"] for tool in tools]
-    if len(set(names)) < len(names):
-        raise Refused("tools: Tool names must be unique.")
-    for place, tool in enumerate(tools):
-        if any(word in tool.get("input_schema", {}) for word in COMBINATORS):
-            raise Refused(
-                f"tools.{place}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf "
-                "at the top level"
-            )
-    kinds = {block["type"] for message in body["messages"] for block in blocks_of(message["content"])}
-    if not tools and kinds & {"tool_use", "tool_result"}:
-        raise Refused("Requests which include `tool_use` or `tool_result` blocks must define tools")
-
-
-def _choice(body: Json) -> None:
-    choice = body.get("tool_choice")
-    if not choice:
-        return
-    if not body.get("tools"):
-        raise Refused("tool_choice may only be specified while providing tools")
-    if choice["type"] == "tool" and choice["name"] not in {tool["name"] for tool in body["tools"]}:
-        raise Refused(f"Tool '{choice['name']}' not found in provided tools")
-
-
-def _thinking(body: Json) -> None:
-    thinking = body.get("thinking") or {"type": "disabled"}
-    if thinking["type"] not in {"enabled", "adaptive"}:
-        return
-    if (body.get("tool_choice") or {}).get("type") in {"any", "tool"}:
-        raise Refused("Thinking may not be enabled when tool_choice forces tool use.")
-    if thinking["type"] == "enabled" and thinking["budget_tokens"] >= body.get(
-        "max_tokens", thinking["budget_tokens"] + 1
-    ):
-        raise Refused("`max_tokens` must be greater than `thinking.budget_tokens`.")
-
-
-def _signatures(body: Json) -> None:
-    """Thinking of another family is ignored; of this one it must stand where it was thought."""
-    for place, message in enumerate(body["messages"]):
-        blocks = blocks_of(message["content"])
-        for index, block in enumerate(blocks):
-            if block["type"] != "thinking" or _foreign(block["signature"], body["model"]):
-                continue
-            if block["signature"] != sign(body, place, blocks[:index], block["thinking"]):
-                raise Refused(f"messages.{place}.content.{index}: Invalid `signature` in `thinking` block")
-
-
-def _foreign(signature: str, model: str) -> bool:
-    signed = SIGNATURE.fullmatch(signature)
-    return signed is not None and signed[1] != family(model)
 
 
 def _limits(body: Json) -> None:

@@ -21,7 +21,7 @@ from aiohttp import web
 from bot.demo.claude_answers import Answer, Json
 from bot.demo.claude_cache import PromptCache, PromptUsage
 from bot.demo.claude_faults import Fault, Faults
-from bot.demo.claude_finish import fitted, output_tokens, signed, stopped
+from bot.demo.claude_finish import fitted, output_tokens, signed, stopped, thoughtless
 from bot.demo.claude_journal import Exchange, Journal
 from bot.demo.claude_mind import answer as mind_answer
 from bot.demo.claude_models import Offer, card, standard_offers
@@ -31,6 +31,7 @@ from bot.demo.claude_requests import MessagesRequest, Prompt, parse, shaped
 from bot.demo.claude_rules import check, marks_allowed, roles_known
 from bot.demo.claude_script import Line, Script, is_chat
 from bot.demo.claude_stream import message_frame, stream_steps
+from bot.demo.claude_thinking import may_think
 from bot.demo.claude_visit import BODY_BYTES, Visit, admit, body_of
 from bot.ops.clock import SystemClock
 from bot.ports import Clock
@@ -155,8 +156,7 @@ class ClaudeServer:
         await visit.note(body=body)
         roles_known(body)
         shaped(shape, body)
-        self._offer(body["model"])
-        check(body)
+        check(body, self._offer(body["model"]))
         return body
 
     def _offer(self, model: str) -> Offer:
@@ -183,7 +183,9 @@ class ClaudeServer:
         answer = stopped(prepared.play(body) if prepared else self._mind(body), body)
         if prepared and (fault is None or fault.spends):
             self._script.spend(prepared)
-        left = self.offers[body["model"]].window - prompt.total
+        offer = self.offers[body["model"]]
+        answer = answer if may_think(body, offer) else thoughtless(answer)
+        left = offer.window - prompt.total
         limit = min(
             (body["max_tokens"], "max_tokens"), (left, "model_context_window_exceeded"), key=lambda pair: pair[0]
         )

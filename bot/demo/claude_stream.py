@@ -119,8 +119,8 @@ def _deltas(block: Piece) -> Iterator[dict[str, Any]]:
         case Text(text):
             for piece in pieces(text, chain(TEXT_SIZES, repeat(TEXT_SIZE))):
                 yield {"type": "text_delta", "text": piece}
-        case Thought(text, signature):
-            for piece in pieces(text, repeat(TEXT_SIZE)):
+        case Thought(_, shown, signature):
+            for piece in pieces(shown, repeat(TEXT_SIZE)):
                 yield {"type": "thinking_delta", "thinking": piece}
             yield {"type": "signature_delta", "signature": signature}
         case ToolCall():

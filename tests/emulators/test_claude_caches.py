@@ -130,6 +130,16 @@ async def test_an_entry_can_live_an_hour(client, clock):
     assert answer.usage.cache_creation.ephemeral_5m_input_tokens == 0
 
 
+async def test_reading_an_older_entry_keeps_it_alive(client, clock):
+    """A growing dialogue reads the entry of the last request, and by that alone it lives on."""
+    first = [user("a long question " * 30)]
+    _, written, _ = await usage(client, first, system="", **MARK)
+    for number in range(2):
+        clock.advance(timedelta(minutes=4))
+        read, _, _ = await usage(client, [*first, user(f"branch {number}")], system="", **MARK)
+        assert read == written
+
+
 @pytest.mark.parametrize(("added", "found"), [(19, True), (20, False)])
 async def test_the_look_back_reaches_twenty_blocks(client, added, found):
     """The mark's own block is the first of the twenty."""

@@ -69,6 +69,29 @@ async def test_a_rate_limit_says_when_to_come_back(server, client):
     assert failure.value.response.headers["retry-after"] == "171"
 
 
+async def test_a_spent_limit_has_a_code_of_its_own(server, client):
+    server.faults.next(Fault.spent("ContractSpendLimitReached"))
+    with pytest.raises(anthropic.RateLimitError) as failure:
+        await ask(client)
+    assert failure.value.error_code == "ContractSpendLimitReached"
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "kind"),
+    [
+        (Fault.local_overflow(), 400, "exceed_context_size_error"),
+        (Fault.local_loading(), 503, "unavailable_error"),
+    ],
+    ids=["overflow", "loading"],
+)
+async def test_another_servers_errors_keep_their_own_type(server, client, fault, status, kind):
+    """C75: llama.cpp behind the same protocol."""
+    server.faults.next(fault)
+    with pytest.raises(APIStatusError) as failure:
+        await ask(client)
+    assert (failure.value.status_code, failure.value.type) == (status, kind)
+
+
 STREAMS = {
     "dropped connection": (Fault.dropped(), httpx2.RemoteProtocolError),
     "empty stream": (Fault.empty(), AssertionError),

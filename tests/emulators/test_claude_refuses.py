@@ -22,6 +22,12 @@ RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "seen"}
 HI = {"type": "text", "text": "hi"}
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n0000").decode()
 MARK = {"cache_control": {"type": "ephemeral"}}
+OFFERS = {
+    "claude-sonnet-5-5": Offer(2000, 1000, thinking=("adaptive", "between_tools"), forced_calls=False),
+    "claude-haiku-5-5": Offer(2000, 1000, thinking=("adaptive", "disabled")),
+    "claude-opus-4-5": Offer(2000, 1000, thinking=("disabled", "enabled")),
+}
+OLD = {"model": "claude-opus-4-5"}
 LOOKED = [
     {"role": "user", "content": "look"},
     {"role": "assistant", "content": [CALL]},
@@ -31,7 +37,7 @@ LOOKED = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server():
-    async with ClaudeServer(offers={"claude-sonnet-5-5": Offer(window=2000, longest_answer=1000)}) as running:
+    async with ClaudeServer(offers=OFFERS) as running:
         yield running
 
 
@@ -54,6 +60,12 @@ def looked(index, content, **fields):
     messages = copy.deepcopy(LOOKED)
     messages[index]["content"] = content
     return body(messages=messages, tools=[TOOL], **fields)
+
+
+def strict(property_schema):
+    """A request with a strict tool of one property."""
+    schema = {"type": "object", "properties": {"a": property_schema}, "additionalProperties": False}
+    return body(tools=[{**TOOL, "strict": True, "input_schema": schema}])
 
 
 def without(field):
@@ -196,6 +208,26 @@ TOOLS = {
         body(tools=[{**TOOL, "input_schema": {"type": "object", "anyOf": []}}]),
         "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf",
     ),
+    "a property that is no schema": (
+        body(tools=[{**TOOL, "input_schema": {"type": "object", "properties": {"a": {"type": "text"}}}}]),
+        "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12",
+    ),
+    "an open object in a strict tool": (
+        body(tools=[{**TOOL, "strict": True}]),
+        "tools.0.custom: For 'object' type, 'additionalProperties' must be explicitly set to false",
+    ),
+    "bounds of a number in a strict tool": (
+        strict({"type": "integer", "minimum": 1, "maximum": 9}),
+        "tools.0.custom: For 'integer' type, properties maximum, minimum are not supported",
+    ),
+    "the length of a string in a strict tool": (
+        strict({"anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]}),
+        "tools.0.custom: For 'string' type, property 'minLength' is not supported",
+    ),
+    "a long list in a strict tool": (
+        strict({"type": "array", "items": {"type": "string"}, "minItems": 2}),
+        "tools.0.custom: For 'array' type, 'minItems' values other than 0 or 1 are not supported",
+    ),
     "a choice without tools": (
         body(tool_choice={"type": "auto"}),
         "tool_choice may only be specified while providing tools",
@@ -221,16 +253,32 @@ LIMITS = {
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
     ),
     "too small a thinking budget": (
-        body(thinking={"type": "enabled", "budget_tokens": 10}),
+        body(**OLD, thinking={"type": "enabled", "budget_tokens": 10}),
         "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
     ),
     "a thinking budget beyond the answer": (
-        body(thinking={"type": "enabled", "budget_tokens": 1024}),
+        body(**OLD, thinking={"type": "enabled", "budget_tokens": 1024}),
         "`max_tokens` must be greater than `thinking.budget_tokens`.",
     ),
     "thinking before a forced call": (
-        body(tools=[TOOL], tool_choice={"type": "any"}, thinking={"type": "adaptive"}),
+        body(model="claude-haiku-5-5", tools=[TOOL], tool_choice={"type": "any"}, thinking={"type": "adaptive"}),
         "Thinking may not be enabled when tool_choice forces tool use.",
+    ),
+    "a forced call of a model that decides itself": (
+        body(tools=[TOOL], tool_choice={"type": "any"}),
+        "tool_choice: forced tool use is not supported for claude-sonnet-5-5",
+    ),
+    "a thinking budget for a newer model": (
+        body(thinking={"type": "enabled", "budget_tokens": 1024}),
+        '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive"',
+    ),
+    "no thinking of a model that always thinks": (
+        body(thinking={"type": "disabled"}),
+        '"thinking.type.disabled" is not supported for this model.',
+    ),
+    "an image over 10 MB": (
+        image(data=PNG + "A" * 10_485_760),
+        "messages.0.content.0.image.source.base64: image exceeds 10 MB maximum: 10485776 bytes > 10485760 bytes",
     ),
     "broken base64": (image(data="%%%"), "messages.0.content.0.image.source.base64.data: invalid base64 data"),
     "a picture that is none": (image(data="aGVsbG8="), "source.base64.data: Could not process image"),
@@ -303,6 +351,12 @@ LAWFUL = {
     "two user messages in a row": talk(("user", "one"), ("user", "two")),
     "an image": image(data=PNG),
     "no system": body(system=""),
+    "a strict tool": strict({"type": "array", "items": {"type": "string"}, "minItems": 1}),
+    "bounds in a tool that is not strict": body(
+        tools=[{**TOOL, "input_schema": {"type": "object", "properties": {"a": {"type": "string", "minLength": 1}}}}]
+    ),
+    "no thinking up front": body(thinking={"type": "between_tools"}),
+    "no thinking at all": body(model="claude-haiku-5-5", thinking={"type": "disabled"}),
     "four breakpoints": talk(("user", [{**HI, **MARK}] * 4)),
     "a paused turn sent back": talk(
         ("user", "hi"),

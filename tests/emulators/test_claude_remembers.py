@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.agent.prompt import render, summary_text
-from bot.compaction import transcript, validated
+from bot.compaction import MIN_WORDS, transcript
 from bot.demo.claude_mind import answer
 from bot.demo.claude_talk import arguments
-from bot.ports import Completion
-from bot.session import Message, Session, Summary, Task, Usage
+from bot.session import Message, Session, Summary, Task
 
 REMEMBER = {
     "name": "remember",
@@ -256,10 +255,9 @@ def one(turn, role, text):
     return Message(2 * turn + (role == "assistant"), turn, role, ({"type": "text", "text": text},), NOW, 5)
 
 
-def test_the_summary_of_our_compaction_passes_its_validation():
+def test_the_transcript_our_compaction_makes_is_understood():
     text = words(request(transcript(None, stored(*SAID))))
-    completion = Completion(({"type": "text", "text": text},), "end_turn", Usage())
-    assert validated(completion, None) == text
+    assert len(text.split()) >= MIN_WORDS
     assert "my secret word is <R&D>" in text
 
 

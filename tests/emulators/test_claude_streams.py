@@ -8,16 +8,16 @@ from anthropic import AsyncAnthropic, BadRequestError, NotFoundError
 
 from bot.demo.claude_answers import call, calls, think
 from bot.demo.claude_essay import essay
-from bot.demo.claude_models import Offer
+from bot.demo.claude_models import Offer, standard_offers
 from bot.demo.claude_server import ClaudeServer
 
 HI = [{"role": "user", "content": "hi"}]
 LOOK = {"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}
+SHOWN = {"type": "adaptive", "display": "summarized"}
 OFFERS = {
-    "claude-sonnet-5-5": Offer(window=2000),
-    "claude-sonnet-5": Offer(),
-    "claude-haiku-5-5": Offer(),
-    "claude-opus-4-5": Offer(retires_at="2027-01-22T00:00:00Z"),
+    **standard_offers(),
+    "claude-sonnet-5-5": Offer(window=2000, thinking=("adaptive", "between_tools")),
+    "claude-older": Offer(thinking=("disabled", "enabled")),
 }
 
 
@@ -48,7 +48,7 @@ async def raw_events(client, **fields):
 
 async def test_a_stream_has_all_its_events_in_order(server, client):
     server.script(think("Hm.", call("look", {"at": "it"}, saying="I look.")))
-    events = await raw_events(client)
+    events = await raw_events(client, thinking=SHOWN)
     kinds = [getattr(getattr(event, "delta", None), "type", None) or event.type for event in events]
     assert list(dict.fromkeys(kinds)) == [
         "message_start",
@@ -186,9 +186,41 @@ async def test_thinking_of_another_family_is_ignored(server, client):
     assert (await ask(client, messages, model="claude-haiku-5-5")).stop_reason == "end_turn"
 
 
-async def test_thinking_is_asked_for_by_the_request(client):
-    assert (await ask(client, thinking={"type": "adaptive"})).content[0].type == "thinking"
-    assert (await ask(client)).content[0].type == "text"
+LOST = "The block is bound to a different conversation"
+
+
+async def test_a_lost_prefix_is_told_from_a_broken_signature(server, client):
+    messages = await thought(server, client)
+    with pytest.raises(BadRequestError, match=LOST):
+        await ask(client, messages, system="Be brief.")
+    with pytest.raises(BadRequestError) as broken:
+        await ask(client, _rethought(messages, signature="abc"))
+    assert LOST not in broken.value.message
+
+
+async def test_thinking_is_billed_but_not_shown_unless_asked_for(server, client):
+    server.script(*[think("A long thought. " * 20, "Yes")] * 2)
+    hidden, shown = await ask(client), await ask(client, thinking=SHOWN)
+    assert hidden.content[0].thinking == ""
+    assert shown.content[0].thinking.startswith("A long thought.")
+    assert hidden.usage.output_tokens == shown.usage.output_tokens > 80
+
+
+REMEMBER = {"name": "remember", "input_schema": {"type": "object", "properties": {}}}
+KINDS = {
+    "by itself before a call": ("claude-sonnet-5-5", {}, ["thinking", "tool_use"]),
+    "when asked to": ("claude-sonnet-5-5", {"thinking": {"type": "adaptive"}}, ["thinking", "tool_use"]),
+    "not up front": ("claude-sonnet-5-5", {"thinking": {"type": "between_tools"}}, ["tool_use"]),
+    "not when told so": ("claude-haiku-5-5", {"thinking": {"type": "disabled"}}, ["tool_use"]),
+    "not an older model": ("claude-older", {}, ["tool_use"]),
+}
+
+
+@pytest.mark.parametrize(("model", "fields", "blocks"), KINDS.values(), ids=KINDS.keys())
+async def test_whether_a_model_thinks_depends_on_model_and_request(client, model, fields, blocks):
+    asked = [{"role": "user", "content": "remember that I like tea"}]
+    message = await ask(client, asked, model=model, tools=[REMEMBER], **fields)
+    assert [block.type for block in message.content] == blocks
 
 
 # ---------------------------------------------------------------------------------------------------- models
@@ -196,8 +228,9 @@ async def test_thinking_is_asked_for_by_the_request(client):
 
 async def test_a_model_card_tells_limits_and_end_of_life(client):
     active, old = [await client.models.retrieve(name) for name in ("claude-sonnet-5-5", "claude-opus-4-5")]
-    assert (active.max_input_tokens, active.max_tokens, active.lifecycle) == (2000, 64_000, "active")
+    assert (active.max_input_tokens, active.max_tokens, active.lifecycle) == (2000, 128_000, "active")
     assert active.capabilities.structured_outputs.supported
+    assert not active.capabilities.thinking.types.disabled.supported
     assert (old.lifecycle, old.retires_at.year) == ("deprecated", 2027)
 
 
