@@ -160,7 +160,7 @@ async def test_the_last_of_two_cancelling_commands_decides(inbox):
     for waiting in (new(1), entry(2), new(3), entry(4)):
         await inbox.put(waiting)
     claim = await inbox.claim()
-    overtaken = {}
+    overtaken: dict[int, bool] = {}
     while (batch := await inbox.next(claim)) is not None:
         overtaken |= {waiting.id: batch.overtaken for waiting in batch.entries}
         await inbox.finish(batch, "done")

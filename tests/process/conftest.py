@@ -22,13 +22,14 @@ class Process:
     """A running `bot` command, and what it wrote."""
 
     process: asyncio.subprocess.Process
+    errors: asyncio.StreamReader
     output: list[str] = field(default_factory=list)
 
     async def until(self, words: str, seconds: float = 30) -> None:
         """Wait for a line that holds these words."""
         async with asyncio.timeout(seconds):
             while not any(words in line for line in self.output):
-                if not (line := (await self.process.stderr.readline()).decode()):
+                if not (line := (await self.errors.readline()).decode()):
                     raise AssertionError(f"it ended before {words!r}:\n{''.join(self.output)}")
                 self.output.append(line)
 
@@ -36,7 +37,7 @@ class Process:
         """Wait for its end; the exit code."""
         out, err = await asyncio.wait_for(self.process.communicate(), seconds)
         self.output += [out.decode(), err.decode()]
-        return self.process.returncode
+        return await self.process.wait()
 
     async def kill(self) -> None:
         """End it at once, as a crash does."""
@@ -58,7 +59,8 @@ async def start(environ: dict[str, str], *arguments: str) -> Process:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    return Process(process)
+    assert process.stderr is not None
+    return Process(process, process.stderr)
 
 
 @dataclass
@@ -85,7 +87,7 @@ class Town:
         before = len(person.chat.answers)
         person.says(words)
         await self.telegram.until(lambda: len(person.chat.answers) > before, seconds=20)
-        return person.chat.answers[-1].text
+        return str(person.chat.answers[-1].text)
 
 
 @pytest.fixture
