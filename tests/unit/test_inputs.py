@@ -35,9 +35,15 @@ def said(text, **fields):
     return {"message_id": 3, "date": DATE, "chat": PRIVATE, "from": BOT, "text": text, **fields}
 
 
+def parts(*updates):
+    question = read(updates).question
+    assert question is not None
+    return question.parts
+
+
 def texts(*updates):
     """The text blocks of each part of the question."""
-    return [[block["text"] for block in part.content] for part in read(updates).question.parts]
+    return [[block["text"] for block in part.content] for part in parts(*updates)]
 
 
 # ---------------------------------------------------------------------------------------------------- kinds
@@ -135,8 +141,8 @@ def test_a_command_is_read_from_its_first_word(text, chat, wished):
 
 
 def test_each_message_becomes_a_part_with_its_own_date():
-    question = read([update("one", update_id=4), update("two", update_id=6)]).question
-    assert [(part.update_id, part.at) for part in question.parts] == [
+    asked = parts(update("one", update_id=4), update("two", update_id=6))
+    assert [(part.update_id, part.at) for part in asked] == [
         (4, datetime.fromtimestamp(DATE, UTC)),
         (6, datetime.fromtimestamp(DATE, UTC)),
     ]
@@ -196,18 +202,15 @@ PHOTO = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
 
 
 def test_a_caption_is_read_and_the_model_told_what_it_cannot_see():
-    reading = read([update(caption="what is it?", photo=PHOTO)])
-    assert [block["text"] for block in reading.question.parts[0].content] == [
-        "[photo attached; you cannot open it]",
-        "what is it?",
-    ]
-    assert reading.unreadable == ()
+    asked = update(caption="what is it?", photo=PHOTO)
+    assert texts(asked) == [["[photo attached; you cannot open it]", "what is it?"]]
+    assert read([asked]).unreadable == ()
 
 
 def test_what_cannot_be_read_is_named_once_and_the_rest_is_answered():
-    reading = read([update(photo=PHOTO), update(photo=PHOTO, update_id=2), update("hello", update_id=3)])
-    assert reading.unreadable == ("unreadable_photo",)
-    assert [part.content for part in reading.question.parts][:2] == [(), ()]
+    sent = [update(photo=PHOTO), update(photo=PHOTO, update_id=2), update("hello", update_id=3)]
+    assert read(sent).unreadable == ("unreadable_photo",)
+    assert texts(*sent) == [[], [], ["hello"]]
 
 
 def test_there_is_no_question_where_nothing_can_be_read():
