@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from bot.demo.telegram_rules import DRAFT_SECONDS, THREAD_NOT_FOUND, Json, Refused, bad, forbidden
+from bot.demo.telegram_rules import DRAFT_SECONDS, THREAD_NOT_FOUND, UPGRADED, Json, Refused, bad, forbidden
 
 ChatType = Literal["private", "group", "supergroup", "channel"]
 Standing = Literal["unstarted", "stranger", "member", "administrator", "left", "kicked", "deactivated"]
@@ -156,7 +156,7 @@ class Chat:
     def check_open(self) -> None:
         """Refuse what the bot may not reach."""
         if self.migrated_to:
-            raise bad("group chat was upgraded to a supergroup chat", migrate_to_chat_id=self.migrated_to)
+            raise bad(UPGRADED, migrate_to_chat_id=self.migrated_to)
         if self.standing not in {"member", "administrator"}:
             raise self._closed()
 

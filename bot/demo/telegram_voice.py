@@ -41,7 +41,7 @@ class Voice:
         kind: str = "message",
         **fields: Any,
     ) -> Shown:
-        """Send a text. `fields` overlay the message: a mask (see `telegram_masks`), forward_origin, entities."""
+        """Send a text. `fields` overlay the message: a mask (see `telegram_happenings`), forward_origin, entities."""
         if not text.strip() or units(text) > TEXT_UNITS:
             raise ValueError("a client sends 1 to 4096 UTF-16 units; see `pastes`")
         content = {**_worded(text, "text"), **fields}

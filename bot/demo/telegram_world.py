@@ -63,7 +63,6 @@ class Webhook:
     url: str = ""
     secret: str = ""
     connections: int = 40
-    ip: str = ""
     last_error: tuple[datetime, str] | None = None
     gone_since: datetime | None = None
 

@@ -18,13 +18,14 @@ class Hook:
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, dict[str, str]]] = []
-        self.got: list[tuple[int, str | None]] = []
+        self.got: list[tuple[int, str | None, str]] = []
         self.gate: asyncio.Event | None = None
         self.url = ""
 
     async def take(self, request):
         update = await request.json()
-        self.got.append((update["update_id"], request.headers.get("X-Telegram-Bot-Api-Secret-Token")))
+        secret = request.headers.get("X-Telegram-Bot-Api-Secret-Token")
+        self.got.append((update["update_id"], secret, request.path))
         if self.gate:
             await self.gate.wait()
         status, headers = self.answers.pop(0) if self.answers else (200, {})
@@ -32,14 +33,14 @@ class Hook:
 
     @property
     def ids(self):
-        return [update_id for update_id, _ in self.got]
+        return [update_id for update_id, _, _ in self.got]
 
 
 @pytest.fixture
 async def hook():
     endpoint = Hook()
     app = web.Application()
-    app.router.add_post("/hook", endpoint.take)
+    app.router.add_post("/{path}", endpoint.take)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -155,7 +156,7 @@ async def test_updates_are_pushed_with_the_secret(telegram, telegram_bot, anna, 
     await telegram_bot.set_webhook(hook.url, secret_token="s3cret_-A")
     anna.says("one")
     await telegram.until(lambda: telegram.pushes)
-    assert [secret for _, secret in hook.got] == ["s3cret_-A"]
+    assert [secret for _, secret, _ in hook.got] == ["s3cret_-A"]
     assert (await telegram_bot.get_webhook_info()).pending_update_count == 0
 
 
@@ -190,6 +191,16 @@ async def test_a_refused_update_is_pushed_again_after_growing_delays(telegram, t
     await telegram.until(lambda: len(telegram.pushes) == 4)
     assert len(set(hook.ids)) == 1
     assert [(push.status, push.wait) for push in telegram.pushes] == [(503, 1), (500, 2), (302, 4), (200, 0)]
+
+
+async def test_a_new_webhook_takes_over_what_the_old_one_refused(telegram, telegram_bot, anna, hook):
+    hook.answers = [(503, {"Retry-After": "200"})]
+    await telegram_bot.set_webhook(hook.url)
+    anna.says("one")
+    await telegram.until(lambda: telegram.pushes)
+    await telegram_bot.set_webhook(f"{hook.url}2")
+    await telegram.until(lambda: len(telegram.pushes) == 2)
+    assert [path for _, _, path in hook.got] == ["/hook", "/hook2"]
 
 
 async def test_the_last_error_and_what_is_pending_are_told(telegram, telegram_bot, anna, hook):
