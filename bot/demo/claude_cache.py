@@ -90,8 +90,7 @@ class PromptCache:
         return key in self._entries and self._entries[key][0] > now
 
     def _keep(self, prefix: _Prefix, now: datetime) -> None:
-        known = self._entries[prefix.key][1] if self._lives(prefix.key, now) else timedelta()
-        self._entries[prefix.key] = (now, max(known, LIVES[prefix.ttl or "5m"]))
+        self._entries[prefix.key] = (now, LIVES[prefix.ttl or "5m"])
         self._renew(prefix.key, now)
 
     def _renew(self, key: str, now: datetime) -> None:
