@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import warnings
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, cast
@@ -114,8 +115,10 @@ def _opened(uri: str, driver: Driver, **options: Any) -> AsyncMongoClient[Docume
     if driver == "motor":
         options["io_loop"] = asyncio.get_running_loop()
     try:
-        return cast("AsyncMongoClient[Document]", _CLIENTS[driver](uri, **_OPTIONS, **options))
-    except (InvalidURI, ConfigurationError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # the driver only warns of an option it cannot read
+            return cast("AsyncMongoClient[Document]", _CLIENTS[driver](uri, **_OPTIONS, **options))
+    except (InvalidURI, ConfigurationError, ValueError, UserWarning):
         raise StartError("MONGODB_URI is not an address of MongoDB, such as mongodb://host:27017.") from None
 
 
