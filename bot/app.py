@@ -87,25 +87,20 @@ async def check(settings: Settings, *, repair: bool) -> Sequence[str]:
 @asynccontextmanager
 async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Store]:
     """The store of MONGODB_URI, once its server has answered."""
-    store = await connect(
-        settings.mongodb_uri.get_secret_value(),
-        settings.mongodb_database,
-        driver=settings.mongodb_driver,
-        clock=clock,
-        keep=timedelta(days=settings.archive_days),
-    )
     try:
-        await _reached(store)
+        store = await connect(
+            settings.mongodb_uri.get_secret_value(),
+            settings.mongodb_database,
+            driver=settings.mongodb_driver,
+            clock=clock,
+            keep=timedelta(days=settings.archive_days),
+        )
+    except StoreUnavailable as fault:
+        raise StartError(str(fault)) from None
+    try:
         yield store
     finally:
         await store.close()
-
-
-async def _reached(store: Store) -> None:
-    try:
-        await store.ping()
-    except StoreUnavailable as fault:
-        raise StartError(str(fault)) from None
 
 
 async def _prepare(store: Store, settings: Settings) -> None:

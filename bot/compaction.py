@@ -61,7 +61,8 @@ class Summariser:
     model: Model
     name: str
     count: CountTokens
-    max_tokens: int = 900
+    max_tokens: int = 4000
+    """Far more than a summary may be long: the model may think first, and that counts."""
     seconds: float = 20.0
 
 
