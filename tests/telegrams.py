@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bot.demo.telegram_server import TelegramServer
+from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import ManualClock
 from bot.telegram.handlers import application
 

@@ -10,9 +10,9 @@ import pytest
 
 from bot.agent.claude import OFFICIAL, Claude, Endpoint, body, classify
 from bot.agent.prompt import STOPPED
-from bot.demo.claude_answers import Answer, Whole, call, calls, think
-from bot.demo.claude_faults import Fault, Reply
-from bot.demo.claude_server import ClaudeServer
+from bot.demo.claude.answers import Answer, Whole, call, calls, think
+from bot.demo.claude.faults import Fault, Reply
+from bot.demo.claude.server import ClaudeServer
 from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
 from bot.ports import Request
 from bot.session import Usage, number

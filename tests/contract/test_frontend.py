@@ -10,7 +10,7 @@ import pytest
 
 from bot.agent.scripted import Scripted, fails, says
 from bot.compaction import Compactor, Summariser, Triggers
-from bot.demo.telegram_faults import Fault
+from bot.demo.telegram.faults import Fault
 from bot.errors import EmptyAnswer, ModelBusy, ModelMisconfigured, ModelRefused, PromptTooLong
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from telegram.constants import ChatID
 
-from bot.demo.telegram_faults import Fault
+from bot.demo.telegram.faults import Fault
 from bot.errors import StoreUnavailable
 from bot.owner import Lane, Owner, Place
 from bot.store.memory_inbox import MemoryInbox

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from telegram import MessageEntity
 
-from bot.demo.telegram_faults import Fault
+from bot.demo.telegram.faults import Fault
 from bot.errors import ChatUnreachable, DeliveryError
 from bot.owner import Place
 from bot.telegram.gateway import TRIES, Gateway

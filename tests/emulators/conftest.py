@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 from telegram import Bot
 
-from bot.demo.telegram_server import TelegramServer
+from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import ManualClock
 
 

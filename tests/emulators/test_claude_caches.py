@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from anthropic import AsyncAnthropic
 
-from bot.demo.claude_models import Offer
-from bot.demo.claude_prompt import CLAUDE_RATIO
-from bot.demo.claude_server import ClaudeServer
+from bot.demo.claude.models import Offer
+from bot.demo.claude.prompt import CLAUDE_RATIO
+from bot.demo.claude.server import ClaudeServer
 from bot.ops.clock import ManualClock
 
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 from anthropic import APIStatusError, AsyncAnthropic
 
-from bot.demo.claude_answers import call, say
-from bot.demo.claude_faults import Fault
-from bot.demo.claude_script import is_summary
-from bot.demo.claude_server import ClaudeServer
+from bot.demo.claude.answers import call, say
+from bot.demo.claude.faults import Fault
+from bot.demo.claude.script import is_summary
+from bot.demo.claude.server import ClaudeServer
 
 HI = [{"role": "user", "content": "hi"}]
 PAY = {"name": "pay", "input_schema": {"type": "object"}}

@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 from anthropic import APIStatusError, AsyncAnthropic
 
-from bot.demo.claude_models import Offer
-from bot.demo.claude_server import ClaudeServer
-from bot.demo.claude_visit import BODY_BYTES
+from bot.demo.claude.models import Offer
+from bot.demo.claude.server import ClaudeServer
+from bot.demo.claude.visit import BODY_BYTES
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

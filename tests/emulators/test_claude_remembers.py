@@ -9,8 +9,8 @@ import pytest
 
 from bot.agent.prompt import render, summary_text
 from bot.compaction import MIN_WORDS, transcript
-from bot.demo.claude_mind import answer
-from bot.demo.claude_talk import arguments
+from bot.demo.claude.mind import answer
+from bot.demo.claude.talk import arguments
 from bot.session import Message, Session, Summary, Task
 
 REMEMBER = {

@@ -6,10 +6,10 @@ import aiohttp
 import pytest
 from anthropic import AsyncAnthropic, BadRequestError, NotFoundError
 
-from bot.demo.claude_answers import call, calls, think
-from bot.demo.claude_essay import essay
-from bot.demo.claude_models import Offer, standard_offers
-from bot.demo.claude_server import ClaudeServer
+from bot.demo.claude.answers import call, calls, think
+from bot.demo.claude.essay import essay
+from bot.demo.claude.models import Offer, standard_offers
+from bot.demo.claude.server import ClaudeServer
 
 HI = [{"role": "user", "content": "hi"}]
 LOOK = {"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}

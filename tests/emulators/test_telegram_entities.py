@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from telegram import MessageEntity
 
-from bot.demo.telegram_entities import Entity, detected, mended
+from bot.demo.telegram.entities import Entity, detected, mended
 
 LINKS = {
     "script": ("javascript:alert(1)", "Unsupported URL protocol"),

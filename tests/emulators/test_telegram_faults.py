@@ -9,7 +9,7 @@ import httpx
 import pytest
 from telegram.error import BadRequest, Forbidden, NetworkError, RetryAfter, TimedOut
 
-from bot.demo.telegram_faults import Fault, RateModel, fault_from
+from bot.demo.telegram.faults import Fault, RateModel, fault_from
 
 
 async def test_a_fault_strikes_once_and_in_order(telegram, telegram_bot, anna):

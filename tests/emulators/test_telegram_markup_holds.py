@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.demo.telegram_entities import CODES, STYLES, Entity, check_bounds, detected, mended, units
-from bot.demo.telegram_markdown import RESERVED
-from bot.demo.telegram_markup import parsed, shown
-from bot.demo.telegram_rules import Refused
+from bot.demo.telegram.entities import CODES, STYLES, Entity, check_bounds, detected, mended, units
+from bot.demo.telegram.markdown import RESERVED
+from bot.demo.telegram.markup import parsed, shown
+from bot.demo.telegram.rules import Refused
 
 MARKDOWN_PIECES = [
     *RESERVED,

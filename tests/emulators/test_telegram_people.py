@@ -8,8 +8,8 @@ import pytest
 from telegram import BotCommand, BotCommandScopeChat, InlineKeyboardButton, InlineKeyboardMarkup, ReactionTypeEmoji
 from telegram.error import BadRequest
 
-from bot.demo.telegram_happenings import anonymous, as_channel, linked
-from bot.demo.telegram_voice import PNG
+from bot.demo.telegram.happenings import anonymous, as_channel, linked
+from bot.demo.telegram.voice import PNG
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup, ReplyKeyboardRemove, ReplyParameters
 from telegram.error import BadRequest, NetworkError
 
-from bot.demo.telegram_voice import PNG
+from bot.demo.telegram.voice import PNG
 
 NOT_MODIFIED = "Message is not modified"
 KEYBOARDS = {

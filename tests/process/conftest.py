@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.demo.claude_server import ClaudeServer
-from bot.demo.telegram_server import TelegramServer
+from bot.demo.claude.server import ClaudeServer
+from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import SystemClock
 
 

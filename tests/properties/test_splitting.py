@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from telegram import MessageEntity
 from telegramify_markdown import utf16_len
 
-from bot.demo.telegram_entities import Entity, check_bounds
+from bot.demo.telegram.entities import Entity, check_bounds
 from bot.telegram.splitting import Chunk, is_visible, split
 
 UNITS = 24

@@ -24,8 +24,9 @@ def dialogues(draw):
     """Turns of one to nine messages (a question, tool calls with their results, an answer), of any size in tokens."""
     lengths = draw(turn_lengths)
     starts = [0, *accumulate(lengths)]
+    sizes = st.integers(0, 900)
     return [
-        message(starts[turn] + offset, turn, "user" if offset % 2 == 0 else "assistant", tokens=draw(st.integers(0, 900)))
+        message(starts[turn] + offset, turn, ("user", "assistant")[offset % 2], tokens=draw(sizes))
         for turn, length in enumerate(lengths)
         for offset in range(length)
     ]

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from bot import app
-from bot.demo.claude_server import ClaudeServer
-from bot.demo.telegram_server import TelegramServer
+from bot.demo.claude.server import ClaudeServer
+from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import ManualClock
 from bot.settings import Settings
 from tests.builders import NOON

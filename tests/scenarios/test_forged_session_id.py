@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.demo.claude_answers import call, say
+from bot.demo.claude.answers import call, say
 
 SECRET = "heron"
 

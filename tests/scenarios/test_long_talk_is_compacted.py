@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from bot.demo.claude_faults import Fault
-from bot.demo.claude_script import is_summary
+from bot.demo.claude.faults import Fault
+from bot.demo.claude.script import is_summary
 
 SMALL = {"CONTEXT_TRIGGER_MESSAGES": "10", "CONTEXT_KEEP_MESSAGES": "4"}
 BY_TOKENS = {"CONTEXT_TRIGGER_TOKENS": "5000", "CONTEXT_TRIGGER_MESSAGES": "300", "CONTEXT_KEEP_MESSAGES": "4"}

@@ -8,8 +8,8 @@ import time
 import pytest
 from telegramify_markdown import utf16_len
 
-from bot.demo.telegram_markup import Formatted, shown
-from bot.demo.telegram_rules import ENTITIES_SHOWN, TEXT_UNITS
+from bot.demo.telegram.markup import Formatted, shown
+from bot.demo.telegram.rules import ENTITIES_SHOWN, TEXT_UNITS
 from bot.telegram.formatting import (
     LONGEST_FORMATTED,
     LONGEST_ON_THE_LOOP,
