@@ -18,16 +18,18 @@ GET  /glass/session?person=ID&chat=ID[&thread=ID]
            earlier: closed Sessions kept of this person here, notes: [{text, at}], bytes: size of the document}
 GET  /glass/request?person=ID&chat=ID[&thread=ID]
        -> {request: {at, model, state, parts: [{section: "tools" | "system" | "summary" | "messages", role, content: [blocks],
-           marked, cached: "yes" | "part" | "no"}], usage: {input_tokens, cache_read_input_tokens,
-           cache_creation_input_tokens, output_tokens} | {}, body: the whole request} | null}
-       the last chat request made for that person there; `marked`: a cache breakpoint ends this part
+           marked, repeated}], usage: {input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens}
+           | {}, body: the whole request} | null}
+       the last chat request made for that person there, null where the real model is used (it is asked directly).
+       `repeated`: from the front up to here nothing changed since the request before, so a provider's cache answers
+       for it; `marked`: a cache breakpoint ends this part
 GET  /glass/log?since=N   -> [happening, …] after number N, oldest first, at most the last 500
 GET  /glass/events[?since=N]   the same as server-sent events (`id:` is the number; Last-Event-ID is understood)
 
 A happening: {number, at, what, person, chat, thread, session, …}; the four after `what` are null where they say
 nothing. Never a person's word. `what` and its further fields:
-  created · loaded {revision} · committed {revision, messages} · compacted {from, to, epoch, kept} · expired {revision}
-  closed {revision} · reset · asked {messages, cached, prompt} (a request to the model was answered; tokens)
+  created · loaded {revision} · committed {revision, messages} · compacted {from, to, epoch} (numbers of messages)
+  expired {revision} · closed {revision} · reset · asked {messages, cached, prompt} (the model got a request; tokens)
   refused {way: link | command | words | press} · summariser-failed {fails, nextAt}
   hour {hours} · killed · ready {seconds} · stopped (the bot ended by itself) · trouble {text} (a warning of the bot)
 
