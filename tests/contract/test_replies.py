@@ -86,7 +86,7 @@ async def test_a_notice_is_our_sentence_literally(reply, anna):
 
 async def test_a_notice_speaks_the_persons_language(gateway, anna):
     await TelegramReply(gateway, HERE, "ru").notice("reset_done")
-    assert anna.chat.text == "Всё стёрто. Начинаем с чистого листа."
+    assert anna.chat.text == "Тот разговор стёрт. Начинаем с чистого листа."
 
 
 async def test_ten_thousand_characters_arrive_whole(reply, anna):
