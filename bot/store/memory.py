@@ -90,6 +90,11 @@ class MemorySessions:
             found.compaction = state
             self._put(found)
 
+    async def having(self, owner: Owner, update_ids: Sequence[int]) -> Session | None:
+        own = map(documents.to_session, _matching(self._documents.values(), owned(owner)))
+        knowing = [session for session in own if any(map(session.knows, update_ids))]
+        return max(knowing, key=lambda session: session.last_active, default=None)
+
     async def exists(self, owner: Owner, session_id: str) -> bool:
         return self._first(owned(owner, _id=session_id)) is not None
 

@@ -91,6 +91,13 @@ class MongoSessions:
     async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
         await self._update(_at_epoch(owner, session), {"$set": {"compaction": documents.from_compaction(state)}})
 
+    async def having(self, owner: Owner, update_ids: Sequence[int]) -> Session | None:
+        """Asked only after a crash, so it walks the Owner's few Sessions rather than cost each commit an index."""
+        known = {"turns": {"$in": [int(update_id) for update_id in update_ids]}}
+        async with self._calls:
+            found = await self._sessions.find_one(owned(owner) | known, sort=[("lastActive", -1)])
+        return documents.to_session(found) if found else None
+
     async def exists(self, owner: Owner, session_id: str) -> bool:
         async with self._calls:
             return await self._sessions.find_one(owned(owner, _id=session_id), {"_id": 1}) is not None

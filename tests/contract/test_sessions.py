@@ -163,6 +163,19 @@ async def test_hostile_tool_values_are_stored_as_they_are(sessions, field, value
     assert (await load(sessions)).messages[0].content == (block,)
 
 
+async def test_a_session_of_any_status_is_found_by_an_update_it_committed(sessions):
+    """After a crash: the turn may be stored although /new closed its Session since."""
+    made = session(turns=(7, 8))
+    await sessions.create(ANNA, made)
+    await sessions.close(ANNA, ANNAS_CHAT)
+    await sessions.create(ANNA, session("b" * 32, turns=(9,)))
+    assert (await sessions.having(ANNA, [8, 12])).id == made.id
+    assert (await sessions.having(ANNA, [9])).id == "b" * 32
+    assert await sessions.having(ANNA, [12]) is None
+    assert await sessions.having(ANNA, []) is None
+    assert await sessions.having(BORIS, [8, 9]) is None
+
+
 async def test_an_owner_must_be_an_owner(sessions):
     """C58: refused by type before any command is sent."""
     for loose in (ANNA.id, {"$ne": 0}, [ANNA], None, "1001"):
