@@ -27,12 +27,13 @@ from bot.agent.toolbox.plan import plan_tools
 from bot.agent.tools import Toolbox
 from bot.compaction import Compactor, Summariser, Triggers
 from bot.errors import StartError, StoreError, StoreUnavailable
+from bot.inbox import Inbox
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import SystemClock
 from bot.ops.health import Health
 from bot.ops.stopping import unless
 from bot.owner import Owner
-from bot.ports import Clock, Inbox, Model
+from bot.ports import Clock, Model
 from bot.session import Lifetime
 from bot.settings import Settings
 from bot.store import schema
@@ -193,12 +194,14 @@ def _new_id() -> str:
 
 async def _serve(settings: Settings, turns: Turns, store: Store, bot: Bot, leave: asyncio.Event) -> None:
     account = Account(bot.id, bot.username)
-    inbox: Inbox = MemoryInbox()
+    inbox: Inbox = MemoryInbox(turns.clock)
     gateway = Gateway(bot)
     hints = Hints(gateway)
     poller = Poller(bot, Receiver(inbox, account, turns.clock, hints, _gate(settings)).receive, turns.clock)
     desk = commands.Desk(Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id), turns.lifetime)
-    worker = Worker(inbox, TelegramFrontend(turns, desk, gateway, account), slots=settings.workers)
+    worker = Worker(
+        inbox, TelegramFrontend(turns, desk, gateway, hints, account), slots=settings.workers, lease_seconds=15
+    )
 
     async def polled() -> None:
         if poller.last_poll is None or turns.clock.now() - poller.last_poll > STALE_POLL:

@@ -6,6 +6,7 @@
     ├── StoreError
     │   ├── StoreUnavailable       MongoDB cannot be asked, or did not answer in time
     │   ├── AlreadyActive          another Session became active first
+    │   ├── LaneLost               our lease ran out; another worker has the lane
     │   ├── SessionGone            closed, erased or expired while the turn ran
     │   └── SessionTooLarge        the turn would push the document over its own cap
     ├── ModelError
@@ -17,7 +18,8 @@
     ├── ToolFailed                 becomes a tool result for the model, never an exception for the user
     ├── SummaryRejected            the summariser's text failed validation; nothing was changed
     └── DeliveryError
-        └── ChatUnreachable        blocked, kicked, deactivated: never try again
+        ├── ChatUnreachable        blocked, kicked, deactivated: never try again
+        └── ChatBusy               Telegram asks to wait so many seconds
 
 The docstring is the default message. `text` is the key (in `texts/`) of the sentence the user sees; the exception's own
 message is for the log and carries neither secrets nor a person's words.
@@ -57,6 +59,10 @@ class StoreUnavailable(StoreError):
 
 class AlreadyActive(StoreError):
     """This Owner already has an active Session in this Place."""
+
+
+class LaneLost(StoreError):
+    """The lease ran out and another worker has the lane."""
 
 
 class SessionGone(StoreError):
@@ -126,3 +132,11 @@ class DeliveryError(BotError):
 
 class ChatUnreachable(DeliveryError):
     """The chat is gone or the bot is blocked there."""
+
+
+class ChatBusy(DeliveryError):
+    """Telegram asks to wait before anything more is sent to this chat."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Telegram asks to wait for {seconds:g} s")
+        self.seconds = seconds

@@ -51,8 +51,11 @@ class Lane:
 
     owner: Owner
     place: Place
+    aside: bool = False
+    """Beside the talk: what can be answered at once, whatever runs in it (`/help`)."""
 
     @property
     def id(self) -> str:
-        """The lane's key, readable for an admin: ``owner:chat:thread``."""
-        return f"{self.owner.id}:{self.place.chat_id}:{self.place.thread_id or ''}"
+        """The lane's key, readable for an admin: ``owner:chat:thread``, with ``:aside`` where it is one."""
+        main = f"{self.owner.id}:{self.place.chat_id}:{self.place.thread_id or ''}"
+        return f"{main}:aside" if self.aside else main

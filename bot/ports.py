@@ -7,13 +7,12 @@ only members of the tree in `errors`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from bot.owner import Lane, Owner, Place
+from bot.owner import Owner, Place
 from bot.session import Block, ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage, words
 
 Json = Mapping[str, Any]
@@ -70,6 +69,9 @@ class SessionStore(Protocol):
     async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
         """Record a failed try of compaction; nothing else changes."""
 
+    async def having(self, owner: Owner, update_ids: Sequence[int]) -> Session | None:
+        """The Session of any status that has committed one of these updates."""
+
     async def exists(self, owner: Owner, session_id: str) -> bool:
         """Whether this Owner has a Session of that id, of any status. A foreign id equals an unknown one."""
 
@@ -109,88 +111,6 @@ class Notes(Protocol):
         """Delete one note; False when there is none of that id here, whoever else may own one."""
 
 
-# --------------------------------------------------------------------------------------------------- inbox
-
-Kind = Literal["content", "command", "press"]
-State = Literal["queued", "done", "failed", "cancelled", "dead", "refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One update as it waits in the inbox. `update` is what Telegram sent, unchanged; `id` its update id."""
-
-    id: int
-    lane: Lane
-    kind: Kind
-    update: Json
-    received_at: datetime
-    cancels: bool = False
-    """Ends the running turn of its lane: `/new`, `/reset`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A leased lane. `fence` grows with every claim, so that a worker that lost its lease can be told apart."""
-
-    lane: Lane
-    fence: int
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What is handled in one go: one command, one press, or the leading run of waiting messages (one turn).
-
-    `overtaken`: messages sent before a `/new` that cancelled them; they get a sentence, not an answer.
-    """
-
-    claim: Claim
-    entries: tuple[Entry, ...]
-    overtaken: bool = False
-
-    @property
-    def lane(self) -> Lane:
-        """The lane the entries waited in."""
-        return self.claim.lane
-
-
-class Inbox(Protocol):
-    """Updates that were accepted and wait for an answer."""
-
-    async def put(self, entry: Entry) -> bool:
-        """Accept an update; False when its id is known already. Once this returns, Telegram may forget the update."""
-
-    async def claim(self) -> Claim | None:
-        """Lease a lane that has work and that nobody holds, the longest-waiting first; None: nothing to do."""
-
-    async def next(self, claim: Claim) -> Batch | None:
-        """What the lane's holder should handle next; None: nothing waits."""
-
-    async def finish(self, batch: Batch, state: State) -> None:
-        """Record the fate of all entries of a batch."""
-
-    async def release(self, claim: Claim) -> None:
-        """Give the lane back; what still waits in it becomes claimable."""
-
-    async def cancelled(self, lanes: Sequence[Lane]) -> Sequence[Lane]:
-        """Which of these lanes have been told to end their running turn."""
-
-    async def wait(self) -> None:
-        """Return when there may be something to claim. A hint: it may return early or for nothing."""
-
-
-class Frontend(Protocol):
-    """The people's side, as the worker sees it: it knows how to read an entry and how to speak in its Place."""
-
-    async def answer(self, batch: Batch, stop: asyncio.Event) -> State:
-        """Run one turn for the messages of the batch; setting `stop` ends it early, keeping what was shown."""
-
-    async def obey(self, batch: Batch) -> State:
-        """Carry out one command or press."""
-
-    async def decline(self, batch: Batch) -> State:
-        """Say that these messages will not be answered, since a later command overtook them."""
-
-
 # --------------------------------------------------------------------------------------------------- turns
 
 
@@ -208,6 +128,8 @@ class Question:
     """What one turn has to answer: at least one part, in the order sent."""
 
     parts: tuple[Part, ...]
+    is_retry: bool = False
+    """An earlier run may have died after it committed this turn."""
 
     @property
     def turn(self) -> int:
@@ -222,7 +144,7 @@ class Question:
     def unknown_to(self, session: Session) -> Question | None:
         """The question without the parts this Session has answered already; None when nothing is left of it."""
         parts = tuple(part for part in self.parts if not session.knows(part.update_id))
-        return Question(parts) if parts else None
+        return replace(self, parts=parts) if parts else None
 
 
 class Reply(Protocol):
@@ -241,8 +163,11 @@ class Reply(Protocol):
     async def notice(self, key: str, **values: str) -> None:
         """Say one of our own sentences, named by its key in `texts`."""
 
-    async def deliver(self, markdown: str) -> None:
-        """Send the whole answer, in as many parts as it needs. Raises ChatUnreachable when nobody can receive it."""
+    async def deliver(self, markdown: str, *, turn: int) -> None:
+        """Send the answer of this turn, in as many parts as it needs, from the first part that was not sent yet.
+
+        Raises ChatUnreachable when nobody can receive it, ChatBusy when Telegram asks to wait.
+        """
 
 
 # --------------------------------------------------------------------------------------------------- model

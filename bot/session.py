@@ -166,6 +166,11 @@ class Session:
         return cls(session_id, owner.id, place.chat_id, place.thread_id, created_at=now, last_active=now)
 
     @property
+    def place(self) -> Place:
+        """Where the talk goes on."""
+        return Place(self.chat_id, self.thread_id)
+
+    @property
     def is_empty(self) -> bool:
         """Nothing was ever said here, so it may go without a word."""
         return self.next_seq == 0

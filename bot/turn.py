@@ -12,7 +12,6 @@ turn is committed whole or not at all, so a Session never holds half a dialogue 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from bot.agent.loop import Agent, Answer
 from bot.agent.prompt import user_content
 from bot.compaction import Compactor
 from bot.errors import AlreadyActive, StoreUnavailable
+from bot.inbox import Run
 from bot.ops.stopping import unless
 from bot.owner import Owner, Place
 from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
@@ -44,22 +44,31 @@ class Turns:
     new_id: NewId
     lifetime: Lifetime
 
-    async def answer(self, owner: Owner, place: Place, question: Question, reply: Reply, stop: asyncio.Event) -> None:
-        """Run one turn. Setting `stop` ends it early, keeping what was shown. Raises a BotError with nothing stored."""
-        session = await self._load(owner, place, question, reply)
-        await self._deliver_again(session, question, reply)
-        fresh = question.unknown_to(session)
+    async def answer(self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run) -> None:
+        """Run one turn. Setting `run.stop` ends it early, keeping what was shown. Raises a BotError, nothing stored."""
+        unanswered = await self._resume(owner, question, reply)
+        if unanswered is None:
+            return
+        session = await self._load(owner, place, unanswered, reply)
+        fresh = await _rest(session, unanswered, reply)
         if fresh is None:
             return
 
-        answer = await unless(stop, self.agent.run(owner, place, session, fresh, reply))
+        answer = await unless(run.stop, self.agent.run(owner, session, fresh, reply, run.record))
         ended = answer or _interrupted(session, reply.shown)
         closed = await self._close(session, fresh, ended)
         await self.sessions.commit(owner, session, closed)
         log.info("committed revision %d of Session %s", session.revision, session.id)
 
-        await _send(reply, ended)
+        await _send(reply, fresh.turn, ended)
         self.compactor.consider(owner, session)
+
+    async def _resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
+        """Where an earlier run died, its turn may stand in a Session that is no longer the active one."""
+        if not question.is_retry:
+            return question
+        committed = await self.sessions.having(owner, [part.update_id for part in question.parts])
+        return question if committed is None else await _rest(committed, question, reply)
 
     async def _load(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
         now = self.clock.now()
@@ -78,12 +87,6 @@ class Turns:
             return session
         raise StoreUnavailable("the active Session could neither be loaded nor begun")
 
-    async def _deliver_again(self, session: Session, question: Question, reply: Reply) -> None:
-        """A part that is known was committed by a run that died before its answer had surely arrived."""
-        for part in question.parts:
-            if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
-                await reply.deliver(answered)
-
     async def _close(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
         entries: list[tuple[Role, tuple[Block, ...]]] = [("user", user_content(question)), *answer.exchange]
         counted = [(role, content, await message_tokens(self.count, content)) for role, content in entries]
@@ -96,6 +99,14 @@ class Turns:
             title=title(words(user_content(question))),
             at=self.clock.now(),
         )
+
+
+async def _rest(session: Session, question: Question, reply: Reply) -> Question | None:
+    """What this Session has not answered yet; of what it has, only the delivery is finished."""
+    for part in question.parts:
+        if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
+            await reply.deliver(answered, turn=part.update_id)
+    return question.unknown_to(session)
 
 
 def _interrupted(session: Session, shown: str) -> Answer:
@@ -112,8 +123,8 @@ def _interrupted(session: Session, shown: str) -> Answer:
     )
 
 
-async def _send(reply: Reply, answer: Answer) -> None:
+async def _send(reply: Reply, turn: int, answer: Answer) -> None:
     if answer.text:
-        await reply.deliver(answer.text)
+        await reply.deliver(answer.text, turn=turn)
     if answer.ending:
         await reply.notice(f"ending_{answer.ending}")

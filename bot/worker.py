@@ -2,113 +2,198 @@
 
 A lane is held by one task of one process at a time, which handles what waits in it batch by batch and gives it back
 when nothing is left. Bounded: at most `slots` lanes are held at once; what is not claimed waits in the inbox.
-A command that cancels (`/new`, `/reset`) keeps its place in the lane, so it finds the turn before it ended: the worker
-asks the inbox twice a second, in one query for all its lanes, and sets the running turn's `stop`.
 
-At shutdown the worker claims nothing more, lets running turns finish for a while, then cancels the rest. A cancelled
-turn has committed whole or not at all, and its entries are still the inbox's.
+Two things are asked of the inbox for all held lanes at once: every third of a lease their leases are renewed, and a
+task whose lease was lost is cancelled, since another worker may be at it; twice a second, which of them were told to
+end their turn. A command that cancels (`/new`, `/stop`) keeps its place in the lane, so it finds that turn ended.
+
+A turn that cannot go on now (Telegram asks to wait, MongoDB is away, the process is told to leave) hands its lane back:
+it has committed whole or not at all, and its entries still wait.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
+from bot.errors import ChatBusy, LaneLost, StoreError, StoreUnavailable
+from bot.inbox import Batch, Claim, Frontend, Inbox, Run, State
 from bot.ops.logs import bound
-from bot.ops.stopping import end
-from bot.owner import Lane
-from bot.ports import Batch, Claim, Frontend, Inbox, State
+from bot.ops.stopping import end, unless
 
 log = logging.getLogger(__name__)
 
+MOST_TRIES = 3
 WATCH_SECONDS = 0.5
+IDLE_SECONDS = 1.0
+RETRY_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class _Held:
+    """A lane this process holds."""
+
+    claim: Claim
+    task: asyncio.Task[None]
+    turn: int = 0
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Worker:
     """Serves lanes until its `run` is told to stop."""
 
-    def __init__(self, inbox: Inbox, frontend: Frontend, *, slots: int) -> None:
+    def __init__(self, inbox: Inbox, frontend: Frontend, *, slots: int, lease_seconds: float) -> None:
         self._inbox = inbox
         self._frontend = frontend
         self._free = asyncio.Semaphore(slots)
-        self._serving: set[asyncio.Task[None]] = set()
-        self._stops: dict[Lane, asyncio.Event] = {}
+        self._lease_seconds = lease_seconds
+        self._held: dict[str, _Held] = {}
         self._leaving = False
 
     async def run(self, leave: asyncio.Event, *, grace_seconds: float) -> None:
-        """Serve until `leave` is set; then finish what runs within `grace_seconds` and return."""
-        claiming = asyncio.create_task(self._claim_lanes(), name="claim lanes")
-        watching = asyncio.create_task(self._watch_for_cancels(), name="watch for cancels")
-        leaving = asyncio.create_task(leave.wait())
+        """Serve until `leave` is set; then finish what runs within `grace_seconds`, hand back the rest and return."""
+        keepers = [
+            asyncio.create_task(_every(self._lease_seconds / 3, self._keep_leases), name="keep leases"),
+            asyncio.create_task(_every(WATCH_SECONDS, self._stop_cancelled), name="watch for cancels"),
+        ]
         try:
-            await asyncio.wait({claiming, watching, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await unless(leave, self._claim_lanes())
         finally:
             self._leaving = True
-            await end(claiming, leaving)
-            await self._drain(grace_seconds)
-            await end(watching)
-        _raise_failure(claiming, watching)
+            if running := {held.task for held in self._held.values()}:
+                await asyncio.wait(running, timeout=grace_seconds)
+            await end(*running)
+            await end(*keepers)
+
+    # ------------------------------------------------------------------------------------------------- lanes
 
     async def _claim_lanes(self) -> None:
         while True:
             await self._free.acquire()
-            claim = await self._inbox.claim()
+            try:
+                claim = await self._claim()
+            except BaseException:
+                self._free.release()
+                raise
             if claim is None:
                 self._free.release()
-                await self._inbox.wait()
+                await self._idle()
                 continue
-            task = asyncio.create_task(self._serve(claim), name=f"lane {claim.lane.id}")
-            self._serving.add(task)
-            task.add_done_callback(self._served)
+            self._hold(claim)
 
-    def _served(self, task: asyncio.Task[None]) -> None:
-        self._serving.discard(task)
+    async def _claim(self) -> Claim | None:
+        try:
+            return await self._inbox.claim(self._held.keys())
+        except StoreError as failure:
+            log.warning("nothing can be claimed: %s", failure)
+            return None
+
+    async def _idle(self) -> None:
+        """Until something arrives here; what arrived elsewhere, or whose lease ran out, is found by looking."""
+        try:
+            async with asyncio.timeout(IDLE_SECONDS):
+                await self._inbox.wait()
+        except TimeoutError:
+            return
+
+    def _hold(self, claim: Claim) -> None:
+        task = asyncio.create_task(self._serve(claim), name=f"lane {claim.lane}")
+        self._held[claim.lane] = _Held(claim, task)
+        task.add_done_callback(lambda ended: self._let_go(claim.lane, ended))
+
+    def _let_go(self, lane: str, task: asyncio.Task[None]) -> None:
+        del self._held[lane]
         self._free.release()
         if not task.cancelled() and (failure := task.exception()) is not None:
             log.error("a lane broke", exc_info=failure)
 
     async def _serve(self, claim: Claim) -> None:
-        while not self._leaving and (batch := await self._inbox.next(claim)) is not None:
-            await self._inbox.finish(batch, await self._handle(batch))
-        await self._inbox.release(claim)
+        """Handle what waits in the lane; what cannot go on now leaves it to be claimed again."""
+        try:
+            pause = await self._serve_all(claim)
+        except LaneLost:
+            log.warning("the lease of a lane was lost")
+            return
+        except ChatBusy as busy:
+            pause = busy.seconds
+        except StoreError as failure:
+            log.warning("a lane has to wait: %s", failure)
+            pause = RETRY_SECONDS
+        except asyncio.CancelledError:
+            await asyncio.shield(self._hand_back(claim, 0.0))
+            raise
+        if pause is not None:
+            await self._hand_back(claim, pause)
+
+    async def _serve_all(self, claim: Claim) -> float | None:
+        """None once nothing waits and the lane was given back; otherwise in how many seconds to go on."""
+        going_on: Claim | None = claim
+        while going_on is not None:
+            batch = await self._inbox.next(going_on)
+            if batch is None:
+                going_on = await self._inbox.release(going_on)
+            elif self._leaving:
+                return 0.0
+            elif batch.early:
+                return batch.early
+            else:
+                going_on = await self._inbox.finish(batch, await self._handle(batch))
+        return None
+
+    async def _hand_back(self, claim: Claim, seconds: float) -> None:
+        try:
+            await self._inbox.hand_back(claim, seconds)
+        except StoreError as failure:
+            log.warning("a lane could not be handed back, its lease will run out: %s", failure)
+
+    # ----------------------------------------------------------------------------------------------- batches
 
     async def _handle(self, batch: Batch) -> State:
-        with bound(turn=batch.entries[0].id, lane=batch.lane.id):
+        with bound(turn=batch.turn, lane=batch.claim.lane):
             try:
                 return await self._dispatch(batch)
+            except (ChatBusy, LaneLost, StoreUnavailable):
+                raise
             except Exception:  # one broken entry must not end the lane, let alone the worker
                 log.exception("the batch broke")
                 return "failed"
 
     async def _dispatch(self, batch: Batch) -> State:
+        if batch.claim.tries > MOST_TRIES:
+            return await self._frontend.bury(batch)
         if batch.overtaken:
             return await self._frontend.decline(batch)
         if batch.entries[0].kind != "content":
             return await self._frontend.obey(batch)
-        stop = self._stops[batch.lane] = asyncio.Event()
+        held = self._held[batch.claim.lane]
+        held.turn, held.stop = batch.turn, asyncio.Event()
         try:
-            return await self._frontend.answer(batch, stop)
+            return await self._frontend.answer(batch, Run(self._inbox.record(batch), held.stop))
         finally:
-            del self._stops[batch.lane]
+            held.turn = 0
 
-    async def _watch_for_cancels(self) -> None:
-        while True:
-            await asyncio.sleep(WATCH_SECONDS)
-            if self._stops:
-                for lane in await self._inbox.cancelled(tuple(self._stops)):
-                    self._stop(lane)
+    # ----------------------------------------------------------------------------------- all lanes at once
 
-    def _stop(self, lane: Lane) -> None:
-        if lane in self._stops:  # the turn may have ended while the inbox was asked
-            self._stops[lane].set()
+    async def _keep_leases(self) -> None:
+        if self._held:
+            for lane in await self._inbox.keep([held.claim for held in self._held.values()]):
+                if lane in self._held:  # it may have ended while the inbox was asked
+                    self._held[lane].task.cancel()
 
-    async def _drain(self, grace_seconds: float) -> None:
-        if self._serving:
-            await asyncio.wait(self._serving, timeout=grace_seconds)
-        await end(*self._serving)
+    async def _stop_cancelled(self) -> None:
+        if running := [lane for lane, held in self._held.items() if held.turn]:
+            for lane, before in (await self._inbox.cancelled(running)).items():
+                if lane in self._held and 0 < self._held[lane].turn < before:
+                    self._held[lane].stop.set()
 
 
-def _raise_failure(*tasks: asyncio.Task[None]) -> None:
-    for task in tasks:
-        if not task.cancelled() and (failure := task.exception()) is not None:
-            raise failure
+async def _every(seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
+    """Do it again and again. A store that does not answer is asked again; meanwhile leases run out by themselves."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await deed()
+        except StoreError as failure:
+            log.warning("the inbox cannot be asked: %s", failure)

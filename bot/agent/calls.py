@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from bot.agent.blocks import encodable
 from bot.agent.limits import Limits
 from bot.agent.tools import Toolbox, ToolContext
-from bot.errors import ToolFailed
+from bot.errors import LaneLost, ToolFailed
 from bot.session import Block
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Calls:
         block = {"type": "tool_result", "tool_use_id": call["id"]}
         if isinstance(outcome, str):
             return {**block, "content": cap(outcome, self._limits.tool_output_chars)}
-        if not isinstance(outcome, Exception):
+        if not isinstance(outcome, Exception) or isinstance(outcome, LaneLost):
             raise outcome
         level = logging.INFO if isinstance(outcome, ToolFailed) else logging.WARNING
         log.log(level, "turn %d: tool %.64s: %s", self._context.turn, call["name"], _whereabouts(outcome))

@@ -21,7 +21,8 @@ from bot.agent.limits import Limits, Pauses
 from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render, user_content
 from bot.agent.tools import TaskSlot, Toolbox, ToolContext
 from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelRefused
-from bot.owner import Owner, Place
+from bot.inbox import Record
+from bot.owner import Owner
 from bot.ports import Completion, Model, Question, Reply
 from bot.session import Block, Role, Session, Task, Usage, spoken, words
 
@@ -59,9 +60,9 @@ class Agent:
         self.limits = limits
         self.pauses = pauses
 
-    async def run(self, owner: Owner, place: Place, session: Session, question: Question, reply: Reply) -> Answer:
+    async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, record: Record) -> Answer:
         """Answer the question. Raises only ModelErrors, whose `usage` is that of the whole turn."""
-        context = ToolContext(owner, place, question.turn, question.at, TaskSlot(session.task))
+        context = ToolContext(owner, session.place, question.turn, question.at, record, TaskSlot(session.task))
         screen = _Screen(reply)
         turn = _Turn(self, context, render(session, user_content(question), question.at), screen)
         try:

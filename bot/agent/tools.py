@@ -12,11 +12,13 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bot.errors import StartError, ToolFailed
+from bot.inbox import Record
 from bot.owner import Owner, Place
 from bot.ports import Json
 from bot.session import Task
@@ -49,6 +51,8 @@ class ToolContext:
     turn: int
     at: datetime
     """When the question was sent."""
+    record: Record
+    """What survives of this run, should it die."""
     slot: TaskSlot = field(default_factory=TaskSlot)
 
 
@@ -60,6 +64,9 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     run: Callable[[ToolContext, Any], Awaitable[str]]
+    has_effect: bool = False
+    """It acts on the world outside (sends, orders, pays): never run twice for one call of the model, not even when the
+    process dies. What is kept in our own store is safe by its operation id and needs no such care."""
 
     @property
     def spec(self) -> Json:
@@ -92,7 +99,17 @@ class Toolbox:
             valid = tool.arguments.model_validate_json(json.dumps(arguments), strict=True)
         except ValidationError as invalid:
             raise ToolFailed(f"Invalid arguments: {_complaint(invalid)}.") from None
+        if tool.has_effect:
+            await _once(context, name, arguments)
         return await tool.run(context, valid)
+
+
+async def _once(context: ToolContext, name: str, arguments: Json) -> None:
+    """Record the call before it acts. The model's own ids are new in each run, so the arguments name the call."""
+    context.record.require_lease()
+    key = sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
+    if not await context.record.effect_begins(context.turn, name, key):
+        raise ToolFailed("This was begun before an interruption; its outcome is unknown. Do not repeat it: say so.")
 
 
 def _complaint(invalid: ValidationError) -> str:

@@ -1,21 +1,24 @@
-"""The inbox in memory: the same order, deduplication and cancelling as a durable one, gone with the process.
+"""The inbox in memory: the same order, deduplication and cancelling as the durable one, gone with the process.
 
-Invariants: a lane is held by at most one claim; entries of a lane keep the order they came in; an id that was accepted
-once is not accepted again while it is remembered (the last 100,000 ids: Telegram repeats for 24 hours at most).
+Invariants: a lane is held by at most one claim; entries of a lane keep the order of their update ids; an id that was
+accepted once is not accepted again while it is remembered (the last 100,000: Telegram repeats for 24 hours at most).
+One process has no lease to lose, so `keep` and `require_lease` have nothing to say.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
-from collections.abc import Sequence
+from bisect import insort
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, takewhile
+from itertools import count
+from typing import Literal
 
-from bot.owner import Lane
-from bot.ports import Batch, Claim, Entry, State
+from bot.inbox import Batch, Claim, Entry, State
+from bot.ports import Clock
+from bot.store.batches import leading
 
-BATCH_MESSAGES = 20
 IDS_REMEMBERED = 100_000
 
 
@@ -23,28 +26,31 @@ IDS_REMEMBERED = 100_000
 class _Queue:
     """What waits in one lane."""
 
-    waiting: deque[Entry] = field(default_factory=deque)
+    waiting: list[Entry] = field(default_factory=list)
     held: bool = False
+    delayed: bool = False
     cancel_before: int | None = None
 
 
 class MemoryInbox:
     """Implements the Inbox port for one process."""
 
-    def __init__(self) -> None:
-        self._queues: dict[Lane, _Queue] = {}
-        self._states: OrderedDict[int, State] = OrderedDict()
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._queues: dict[str, _Queue] = {}
+        self._states: OrderedDict[int, State | Literal["queued"]] = OrderedDict()
         self._fences = count(1)
+        self._record = MemoryRecord()
         self._arrived = asyncio.Event()
 
     async def put(self, entry: Entry) -> bool:
         if entry.id in self._states:
             return False
         self._remember(entry.id)
-        queue = self._queues.setdefault(entry.lane, _Queue())
-        queue.waiting.append(entry)
+        queue = self._queues.setdefault(entry.lane.id, _Queue())
+        insort(queue.waiting, entry, key=lambda waiting: waiting.id)
         if entry.cancels:
-            queue.cancel_before = entry.id
+            queue.cancel_before = max(entry.id, queue.cancel_before or 0)
         self._arrived.set()
         return True
 
@@ -53,47 +59,81 @@ class MemoryInbox:
         if len(self._states) > IDS_REMEMBERED:
             self._states.popitem(last=False)
 
-    async def claim(self) -> Claim | None:
+    async def claim(self, busy: Collection[str]) -> Claim | None:
         self._arrived.clear()
         for lane, queue in self._queues.items():
-            if queue.waiting and not queue.held:
+            if queue.waiting and not (queue.held or queue.delayed or lane in busy):
                 queue.held = True
                 return Claim(lane, next(self._fences))
         return None
 
     async def next(self, claim: Claim) -> Batch | None:
-        queue = self._queues[claim.lane]
-        if not queue.waiting:
-            return None
-        head = queue.waiting[0]
-        if head.kind != "content":
-            return Batch(claim, (head,))
-        run = takewhile(lambda entry: entry.kind == "content", queue.waiting)
-        if (before := self._cancelling(queue)) is not None:
-            return Batch(claim, tuple(takewhile(lambda entry: entry is not before, run)), overtaken=True)
-        return Batch(claim, tuple(run)[:BATCH_MESSAGES])
+        return leading(claim, self._queues[claim.lane].waiting, self._clock.now())
 
-    def _cancelling(self, queue: _Queue) -> Entry | None:
-        """The waiting command that cancels what stands before it."""
-        return next((entry for entry in queue.waiting if entry.id == queue.cancel_before), None)
-
-    async def finish(self, batch: Batch, state: State) -> None:
-        queue = self._queues[batch.lane]
+    async def finish(self, batch: Batch, state: State) -> Claim:
+        queue = self._queues[batch.claim.lane]
         for entry in batch.entries:
             queue.waiting.remove(entry)
             self._states[entry.id] = state
+            self._record.forget(entry.id)
             if entry.id == queue.cancel_before:
                 queue.cancel_before = None
+        return batch.claim
 
-    async def release(self, claim: Claim) -> None:
-        queue = self._queues.pop(claim.lane)
-        if queue.waiting:
-            # to the end of the line, so that a busy lane does not starve the others
-            self._queues[claim.lane] = replace(queue, held=False)
+    async def release(self, claim: Claim) -> Claim | None:
+        if self._queues[claim.lane].waiting:
+            return claim
+        del self._queues[claim.lane]
+        return None
+
+    async def hand_back(self, claim: Claim, seconds: float = 0.0) -> None:
+        # To the end of the line, so that a busy lane does not starve the others.
+        queue = self._queues[claim.lane] = replace(self._queues.pop(claim.lane), held=False, delayed=seconds > 0)
+        if queue.delayed:
+            asyncio.get_running_loop().call_later(seconds, self._end_delay, queue)
+        else:
             self._arrived.set()
 
-    async def cancelled(self, lanes: Sequence[Lane]) -> Sequence[Lane]:
-        return [lane for lane in lanes if lane in self._queues and self._queues[lane].cancel_before is not None]
+    def _end_delay(self, queue: _Queue) -> None:
+        queue.delayed = False
+        self._arrived.set()
+
+    async def keep(self, claims: Sequence[Claim]) -> Collection[str]:  # noqa: ARG002 - the port's signature
+        return ()
+
+    async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
+        told = {lane: self._queues[lane].cancel_before for lane in lanes if lane in self._queues}
+        return {lane: before for lane, before in told.items() if before is not None}
 
     async def wait(self) -> None:
         await self._arrived.wait()
+
+    def record(self, batch: Batch) -> MemoryRecord:  # noqa: ARG002 - one process has one record
+        return self._record
+
+
+class MemoryRecord:
+    """What was sent and begun, of all turns of this process."""
+
+    def __init__(self) -> None:
+        self._sent: Counter[int] = Counter()
+        self._effects: set[tuple[int, str, str]] = set()
+
+    def forget(self, turn: int) -> None:
+        """The turn's fate is recorded."""
+        del self._sent[turn]
+        self._effects = {effect for effect in self._effects if effect[0] != turn}
+
+    def require_lease(self) -> None:
+        """There is no other worker."""
+
+    def parts_sent(self, turn: int) -> int:
+        return self._sent[turn]
+
+    async def part_sent(self, turn: int, message_id: int | None) -> None:  # noqa: ARG002 - the port's signature
+        self._sent[turn] += 1
+
+    async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
+        is_first = (turn, tool, arguments) not in self._effects
+        self._effects.add((turn, tool, arguments))
+        return is_first

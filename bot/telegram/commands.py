@@ -43,11 +43,16 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command. `cancels`: it ends its lane's running turn and overtakes what waits before it."""
+    """One command.
+
+    `cancels`: it ends its lane's running turn and overtakes what waits before it. `aside`: it does not touch the
+    Session and is answered at once, whatever runs.
+    """
 
     name: str
     run: Callable[[Desk, Call], Awaitable[None]]
     cancels: bool = False
+    aside: bool = False
 
     def description(self, language: Language) -> str:
         """What the menu says of it."""
@@ -79,18 +84,19 @@ async def reset(desk: Desk, call: Call) -> None:
     await call.reply.notice("reset_done")
 
 
+async def stop(_desk: Desk, call: Call) -> None:
+    # The turn it stops has ended by now: the command kept its place in the lane.
+    await call.reply.notice("stop_done")
+
+
 _TABLE = (
-    Command("start", start),
-    Command("help", help_),
+    Command("start", start, aside=True),
+    Command("help", help_, aside=True),
     Command("new", new, cancels=True),
     Command("reset", reset, cancels=True),
+    Command("stop", stop, cancels=True),
 )
 COMMANDS = {command.name: command for command in _TABLE}
-
-
-def cancels(name: str) -> bool:
-    """Whether the command of this name ends a running turn."""
-    return name in COMMANDS and COMMANDS[name].cancels
 
 
 async def publish(bot: Bot) -> None:

@@ -20,14 +20,16 @@ from telegram import Bot, InlineKeyboardMarkup, ReplyParameters
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
 
-from bot.errors import ChatUnreachable, DeliveryError
+from bot.errors import ChatBusy, ChatUnreachable, DeliveryError
 from bot.owner import Place
 from bot.telegram.splitting import Chunk
 
 log = logging.getLogger(__name__)
 
-LONGEST_WAIT = timedelta(minutes=5)
-TRIES = 8
+LONGEST_WAIT = timedelta(seconds=3)
+"""A longer penalty is not slept here: the caller gives its lane back, and the message waits in the inbox."""
+UNREACHED = timedelta(seconds=10)
+TRIES = 5
 TYPING_SECONDS = 4.5
 """Telegram shows the indicator for five seconds."""
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -126,7 +128,7 @@ class Gateway:
             except RetryAfter as penalty:
                 patience -= pause_of(penalty)
                 if patience < timedelta():
-                    raise DeliveryError("Telegram asks to wait longer than this message may") from penalty
+                    raise ChatBusy(pause_of(penalty).total_seconds()) from penalty
                 await self._sleep(pause_of(penalty).total_seconds())
             except (BadRequest, Forbidden, ChatMigrated) as refusal:
                 outgoing = _repaired(outgoing, refusal)
@@ -138,7 +140,7 @@ class Gateway:
                 await self._sleep(min(2**tried / 2, 8))
             except TelegramError as failure:
                 raise DeliveryError(reason_of(failure)) from failure
-        raise DeliveryError(f"not delivered in {TRIES} tries")
+        raise ChatBusy(UNREACHED.total_seconds())
 
 
 def _repaired(outgoing: Outgoing, refusal: TelegramError) -> Outgoing:

@@ -6,18 +6,19 @@ general one and a traceback in the log. Nobody is told about a chat that cannot 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from telegram import Update
 from telegram.ext import Application, ApplicationBuilder
 
-from bot.errors import BotError, ChatUnreachable, DeliveryError
-from bot.ports import Batch, Entry, State
+from bot.errors import BotError, ChatBusy, ChatUnreachable, DeliveryError, LaneLost, StoreUnavailable
+from bot.inbox import Batch, Entry, Record, Run, State
 from bot.telegram.commands import COMMANDS, Call, Desk
 from bot.telegram.gateway import Gateway
+from bot.telegram.hints import Hints
 from bot.telegram.identity import identify
 from bot.telegram.inputs import Account, read, wish
 from bot.telegram.replies import TelegramReply
@@ -25,6 +26,8 @@ from bot.texts import Language, language_of, text
 from bot.turn import Turns
 
 log = logging.getLogger(__name__)
+
+Work = Callable[[TelegramReply], Awaitable[None]]
 
 POOL_SECONDS = 10
 POLLING_CONNECTIONS = 4
@@ -49,13 +52,14 @@ def application(token: str, api_url: str) -> Application[Any, Any, Any, Any, Any
 class TelegramFrontend:
     """Implements the Frontend port."""
 
-    def __init__(self, turns: Turns, desk: Desk, gateway: Gateway, account: Account) -> None:
+    def __init__(self, turns: Turns, desk: Desk, gateway: Gateway, hints: Hints, account: Account) -> None:
         self._turns = turns
         self._desk = desk
         self._gateway = gateway
+        self._hints = hints
         self._account = account
 
-    async def answer(self, batch: Batch, stop: asyncio.Event) -> State:
+    async def answer(self, batch: Batch, run: Run) -> State:
         """Run one turn for the messages of the batch."""
 
         async def work(reply: TelegramReply) -> None:
@@ -63,10 +67,11 @@ class TelegramFrontend:
             for key in reading.unreadable:
                 await reply.notice(key)
             if reading.question is not None:
-                await self._turns.answer(batch.lane.owner, batch.lane.place, reading.question, reply, stop)
+                question = replace(reading.question, is_retry=batch.claim.is_retry)
+                await self._turns.answer(batch.lane.owner, batch.lane.place, question, reply, run)
 
-        async with self._reply(batch) as reply:
-            return await _outcome(work, reply)
+        async with self._reply(batch, run.record) as reply:
+            return await self._outcome(work, reply, batch)
 
     async def obey(self, batch: Batch) -> State:
         """Carry out one command or press."""
@@ -75,12 +80,18 @@ class TelegramFrontend:
             # No button of ours asks for anything yet, so each press is a forged or a forgotten one.
             await self._gateway.acknowledge(update.callback_query.id, text("button_expired", _language(update)))
             return "done"
-        return await _outcome(lambda reply: self._obey(batch, update, reply), self._reply(batch))
+        return await self._outcome(lambda reply: self._obey(batch, update, reply), self._reply(batch), batch)
 
     async def decline(self, batch: Batch) -> State:
         """Say that a later command overtook these messages."""
-        await _outcome(lambda reply: reply.notice("turn_declined"), self._reply(batch))
+        await self._outcome(lambda reply: reply.notice("turn_declined"), self._reply(batch), batch)
         return "cancelled"
+
+    async def bury(self, batch: Batch) -> State:
+        """Apologise for a message whose handling keeps breaking the process."""
+        log.error("update %d has broken the process %d times and is parked", batch.turn, batch.claim.tries - 1)
+        await self._outcome(lambda reply: reply.notice("turn_buried"), self._reply(batch), batch)
+        return "dead"
 
     async def _obey(self, batch: Batch, update: Update, reply: TelegramReply) -> None:
         wished = wish(update.message, self._account) if update.message is not None else None
@@ -91,11 +102,30 @@ class TelegramFrontend:
         elif wished.addressed:
             await reply.notice("unknown_command")
 
-    def _reply(self, batch: Batch) -> TelegramReply:
+    def _reply(self, batch: Batch, record: Record | None = None) -> TelegramReply:
         """In a group an answer names the message it answers; in private there is only one it can be."""
         update, place = _update(batch.entries[-1]), batch.lane.place
         reply_to = None if place.is_private or update.message is None else update.message.message_id
-        return TelegramReply(self._gateway, place, _language(update), reply_to=reply_to)
+        return TelegramReply(self._gateway, place, _language(update), reply_to=reply_to, record=record)
+
+    async def _outcome(self, work: Work, reply: TelegramReply, batch: Batch) -> State:
+        """Do the work, and tell the person where it failed. What can go on later is for the worker."""
+        try:
+            await work(reply)
+        except (ChatBusy, LaneLost):
+            raise
+        except StoreUnavailable as away:
+            self._hints.say(batch.lane.place, away.text, _language(_update(batch.entries[0])))
+            raise
+        except ChatUnreachable as gone:
+            log.info("nobody there: %s", gone)
+        except BotError as error:
+            log.warning("failed: %s: %s", type(error).__name__, error)
+            return await _apologise(reply, error.text)
+        except Exception:  # the edge: the person hears of it, the operator gets the traceback
+            log.exception("failed unexpectedly")
+            return await _apologise(reply, BotError.text)
+        return "done"
 
 
 def _update(entry: Entry) -> Update:
@@ -107,24 +137,11 @@ def _language(update: Update) -> Language:
     return language_of(None) if sender is None else sender.language
 
 
-async def _outcome(work: Callable[[TelegramReply], Awaitable[None]], reply: TelegramReply) -> State:
-    """Do the work, and tell the person where it failed."""
-    try:
-        await work(reply)
-    except ChatUnreachable as gone:
-        log.info("nobody there: %s", gone)
-    except BotError as error:
-        log.warning("failed: %s: %s", type(error).__name__, error)
-        return await _apologise(reply, error.text)
-    except Exception:  # the edge: the person hears of it, the operator gets the traceback
-        log.exception("failed unexpectedly")
-        return await _apologise(reply, BotError.text)
-    return "done"
-
-
 async def _apologise(reply: TelegramReply, key: str) -> State:
     try:
         await reply.notice(key)
+    except ChatBusy:
+        raise
     except DeliveryError as error:
         log.info("the apology could not be delivered: %s", error)
     return "failed"

@@ -19,7 +19,8 @@ from typing import Any
 from telegram import Message, MessageEntity, Update
 from telegramify_markdown import utf16_len
 
-from bot.ports import Kind, Part, Question
+from bot.inbox import Kind
+from bot.ports import Part, Question
 from bot.session import Block
 
 PASTE_UNITS = 3900
@@ -85,6 +86,16 @@ def kind_of(update: Update, account: Account) -> Kind | None:
     if _names_command(message):
         return "command" if wish(message, account) is not None else None
     return "content" if _is_meant_for(account, message) and _says_something(message) else None
+
+
+def gathers(update: Update) -> bool:
+    """Whether more is likely to follow at once: a piece of a paste or of an album, a forward with its comment."""
+    message = update.message
+    return message is not None and (
+        utf16_len(message.text or "") >= PASTE_UNITS
+        or message.media_group_id is not None
+        or message.forward_origin is not None
+    )
 
 
 def wish(message: Message, account: Account) -> Wish | None:

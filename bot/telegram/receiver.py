@@ -11,13 +11,14 @@ from collections.abc import Callable
 
 from telegram import Update
 
-from bot.errors import StoreError
+from bot.errors import StoreUnavailable
+from bot.inbox import Entry, Inbox, Kind
 from bot.owner import Lane, Owner
-from bot.ports import Clock, Entry, Inbox, Kind
-from bot.telegram.commands import cancels
+from bot.ports import Clock
+from bot.telegram.commands import COMMANDS
 from bot.telegram.hints import Hints
 from bot.telegram.identity import Refusal, Sender, identify
-from bot.telegram.inputs import Account, clean, kind_of, wish
+from bot.telegram.inputs import Account, clean, gathers, kind_of, wish
 
 log = logging.getLogger(__name__)
 
@@ -35,10 +36,10 @@ class Receiver:
         self._allowed = allowed
 
     async def receive(self, update: Update) -> None:
-        """Accept an update. Once this returns, Telegram may forget it; raises StoreError when it must not."""
+        """Accept an update. Once this returns, Telegram may forget it; raises StoreUnavailable when it must not."""
         try:
             await self._sort(update)
-        except StoreError:
+        except StoreUnavailable:
             raise
         except Exception:  # one bad update must not stop the intake
             log.exception("update %d could not be read and is dropped", update.update_id)
@@ -58,13 +59,15 @@ class Receiver:
 
     async def _accept(self, update: Update, sender: Sender, kind: Kind) -> None:
         wished = wish(update.message, self._account) if kind == "command" and update.message else None
+        command = COMMANDS.get(wished.name) if wished else None
         entry = Entry(
             id=update.update_id,
-            lane=Lane(sender.owner, sender.place),
+            lane=Lane(sender.owner, sender.place, aside=command is not None and command.aside),
             kind=kind,
             update=clean(update.to_dict()),
             received_at=self._clock.now(),
-            cancels=wished is not None and cancels(wished.name),
+            cancels=command is not None and command.cancels,
+            gathers=kind == "content" and gathers(update),
         )
         if not await self._inbox.put(entry):
             log.info("update %d came again", update.update_id)

@@ -7,23 +7,16 @@ still go out. A notice is our own sentence and is sent literally; only the model
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
+from bot.inbox import Record
 from bot.ops.stopping import end
 from bot.owner import Place
 from bot.telegram.formatting import chunks_of
 from bot.telegram.gateway import Gateway
-from bot.telegram.splitting import split
+from bot.telegram.splitting import Chunk, split
 from bot.texts import Language, text
-
-Record = Callable[[int | None], Awaitable[None]]
-"""Told of each message of an answer: its id, or None where its delivery is uncertain."""
-
-
-async def record_nothing(message_id: int | None) -> None:
-    """For replies nobody has to resume."""
 
 
 class TelegramReply:
@@ -36,7 +29,7 @@ class TelegramReply:
         language: Language,
         *,
         reply_to: int | None = None,
-        record: Record = record_nothing,
+        record: Record | None = None,
     ) -> None:
         self._gateway = gateway
         self._place = place
@@ -77,12 +70,19 @@ class TelegramReply:
         for chunk in split(words):
             await self._gateway.send(self._place, chunk, reply_to=self._asked())
 
-    async def deliver(self, markdown: str) -> None:
-        """Send the whole answer."""
-        chunks = await chunks_of(markdown)
+    async def deliver(self, markdown: str, *, turn: int) -> None:
+        """Send the answer of this turn, from the first part that no earlier run has sent."""
+        chunks = await chunks_of(markdown) or split(text("error_empty_answer", self._language))
         await self._stop_typing()
-        for chunk in chunks or split(text("error_empty_answer", self._language)):
-            await self._record(await self._gateway.send(self._place, chunk, reply_to=self._asked()))
+        for chunk in chunks[self._record.parts_sent(turn) if self._record else 0 :]:
+            await self._send_part(chunk, turn)
+
+    async def _send_part(self, chunk: Chunk, turn: int) -> None:
+        if self._record is not None:
+            self._record.require_lease()
+        message_id = await self._gateway.send(self._place, chunk, reply_to=self._asked())
+        if self._record is not None:
+            await self._record.part_sent(turn, message_id)
 
     def _asked(self) -> int | None:
         """The question, for the first message that answers it."""

@@ -11,10 +11,12 @@ from bot.agent.prompt import Prompt
 from bot.agent.scripted import Scripted, says
 from bot.agent.tools import Toolbox
 from bot.compaction import Compactor, Summariser, Triggers
+from bot.inbox import Run
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
 from bot.session import words
 from bot.store.memory import MemoryArchive, MemorySessions
+from bot.store.memory_inbox import MemoryRecord
 from bot.turn import Turns
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, LIFETIME, question
 
@@ -35,7 +37,7 @@ class Paper:
     async def notice(self, key, **values):
         self.lines.append(f"({key})")
 
-    async def deliver(self, markdown):
+    async def deliver(self, markdown, *, turn):
         self.lines.append(markdown)
 
 
@@ -56,7 +58,7 @@ async def test_the_life_of_a_session():
 
     async def say(line, owner=ANNA, place=ANNAS_CHAT):
         paper = Paper()
-        await turns.answer(owner, place, question(line, next(updates), clock.now()), paper, asyncio.Event())
+        await turns.answer(owner, place, question(line, next(updates), clock.now()), paper, Run(MemoryRecord(), asyncio.Event()))
         session = await sessions.load(owner, place, at=clock.now(), now=clock.now(), lifetime=LIFETIME)
         return session, paper.lines
 

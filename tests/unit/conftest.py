@@ -16,9 +16,11 @@ from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.tools import Toolbox
 from bot.compaction import Compactor, Summariser, Triggers
+from bot.inbox import Run
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
 from bot.store.memory import MemoryArchive, MemoryNotes, MemorySessions
+from bot.store.memory_inbox import MemoryRecord
 from bot.turn import Turns
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, question
 
@@ -44,7 +46,7 @@ class Screen:
     async def notice(self, key, **values):
         self.notices.append(key)
 
-    async def deliver(self, markdown):
+    async def deliver(self, markdown, *, turn):
         self.delivered.append(markdown)
 
 
@@ -86,7 +88,7 @@ class House:
         screen = Screen()
         update_id = update_id or next(self._updates)
         asked = question(words, update_id, at or self.clock.now())
-        await self.turns.answer(owner, place, asked, screen, stop or asyncio.Event())
+        await self.turns.answer(owner, place, asked, screen, Run(MemoryRecord(), stop or asyncio.Event()))
         return screen
 
     async def active(self, owner=ANNA, place=ANNAS_CHAT):

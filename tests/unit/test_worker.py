@@ -6,8 +6,9 @@ import asyncio
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
+from bot.ops.clock import ManualClock
 from bot.owner import Lane, Owner, Place
-from bot.ports import Entry
+from bot.inbox import Entry
 from bot.store.memory_inbox import MemoryInbox
 from bot.worker import Worker
 
@@ -32,7 +33,8 @@ class Desk:
         self.gates[update_id] = asyncio.Event()
         return self.gates[update_id]
 
-    async def answer(self, batch, stop):
+    async def answer(self, batch, run):
+        stop = run.stop
         ids = tuple(waiting.id for waiting in batch.entries)
         await self._note("begun", ids)
         if (gate := self.gates.get(ids[0])) is not None:
@@ -43,6 +45,10 @@ class Desk:
     async def obey(self, batch):
         await self._note("obeyed", (batch.entries[0].id,))
         return "done"
+
+    async def bury(self, batch):
+        await self._note("buried", (batch.entries[0].id,))
+        return "dead"
 
     async def decline(self, batch):
         await self._note("declined", tuple(waiting.id for waiting in batch.entries))
@@ -69,7 +75,7 @@ class Desk:
 @asynccontextmanager
 async def working(desk, inbox, slots=8, grace_seconds=5.0):
     leave = asyncio.Event()
-    running = asyncio.create_task(Worker(inbox, desk, slots=slots).run(leave, grace_seconds=grace_seconds))
+    running = asyncio.create_task(Worker(inbox, desk, slots=slots, lease_seconds=15).run(leave, grace_seconds=grace_seconds))
     try:
         yield leave
     finally:
@@ -84,7 +90,7 @@ async def turns_of_the_loop(number):
 
 async def test_what_waits_in_one_lane_is_answered_in_order_and_never_two_at_a_time():
     """C20"""
-    inbox, desk = MemoryInbox(), Desk()
+    inbox, desk = MemoryInbox(ManualClock()), Desk()
     gate = desk.hold(1)
     async with working(desk, inbox):
         await inbox.put(entry(1))
@@ -99,7 +105,7 @@ async def test_what_waits_in_one_lane_is_answered_in_order_and_never_two_at_a_ti
 
 async def test_a_long_turn_of_one_person_does_not_delay_another():
     """C23"""
-    inbox, desk = MemoryInbox(), Desk()
+    inbox, desk = MemoryInbox(ManualClock()), Desk()
     gate = desk.hold(1)
     async with working(desk, inbox):
         await inbox.put(entry(1, ANNA))
@@ -110,7 +116,7 @@ async def test_a_long_turn_of_one_person_does_not_delay_another():
 
 
 async def test_no_more_lanes_are_held_than_there_are_slots():
-    inbox, desk = MemoryInbox(), Desk()
+    inbox, desk = MemoryInbox(ManualClock()), Desk()
     gates = [desk.hold(number) for number in (1, 2, 3)]
     async with working(desk, inbox, slots=2):
         for number in (1, 2, 3):
@@ -125,7 +131,7 @@ async def test_no_more_lanes_are_held_than_there_are_slots():
 
 async def test_new_ends_the_running_turn_and_declines_what_was_sent_before_it():
     """C35: the command does not wait for the turn; nothing disappears without a word."""
-    inbox, desk = MemoryInbox(), Desk()
+    inbox, desk = MemoryInbox(ManualClock()), Desk()
     desk.hold(1)
     async with working(desk, inbox):
         await inbox.put(entry(1))
@@ -146,12 +152,12 @@ async def test_new_ends_the_running_turn_and_declines_what_was_sent_before_it():
 
 async def test_one_broken_entry_ends_neither_its_lane_nor_the_worker():
     class Fragile(Desk):
-        async def answer(self, batch, stop):
+        async def answer(self, batch, run):
             if batch.entries[0].id == 1:
                 raise ZeroDivisionError
-            return await super().answer(batch, stop)
+            return await super().answer(batch, run)
 
-    inbox, desk = MemoryInbox(), Fragile()
+    inbox, desk = MemoryInbox(ManualClock()), Fragile()
     await inbox.put(entry(1))
     async with working(desk, inbox):
         await asyncio.sleep(0)
@@ -163,7 +169,7 @@ async def test_one_broken_entry_ends_neither_its_lane_nor_the_worker():
 
 async def test_leaving_lets_the_running_turn_finish_and_claims_nothing_more():
     """C4"""
-    inbox, desk = MemoryInbox(), Desk()
+    inbox, desk = MemoryInbox(ManualClock()), Desk()
     gate = desk.hold(1)
     async with working(desk, inbox) as leave:
         await inbox.put(entry(1, ANNA))
@@ -179,7 +185,7 @@ async def test_leaving_lets_the_running_turn_finish_and_claims_nothing_more():
 
 
 async def test_leaving_cancels_a_turn_that_does_not_finish_in_time():
-    inbox, desk = MemoryInbox(), Desk()
+    inbox, desk = MemoryInbox(ManualClock()), Desk()
     desk.hold(1)
     async with working(desk, inbox, grace_seconds=0.05):
         await inbox.put(entry(1))

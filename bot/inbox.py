@@ -1,0 +1,151 @@
+"""The inbox: updates that were accepted and wait, and what a worker may do with them.
+
+A lane (one Owner in one Place) is leased to one worker at a time, which handles what waits in it in order. A lease runs
+out when its process dies or freezes; the `fence` of a claim then tells the old holder from the new one, and whatever
+the old one still writes is refused. An entry stays until its fate is recorded, so a message is lost by no crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from bot.owner import Lane
+from bot.ports import Json
+
+Kind = Literal["content", "command", "press"]
+State = Literal["done", "failed", "cancelled", "dead", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One update as it waits in the inbox. `update` is what Telegram sent, unchanged; `id` its update id."""
+
+    id: int
+    lane: Lane
+    kind: Kind
+    update: Json
+    received_at: datetime
+    cancels: bool = False
+    """Ends the running turn of its lane and overtakes what waits before it: `/new`, `/reset`, `/stop`."""
+    gathers: bool = False
+    """More is likely to follow at once: a piece of a long paste or of an album, a forward."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A leased lane, by its key. `fence` grows with every claim, so a worker that lost its lease can be told apart."""
+
+    lane: str
+    fence: int
+    tries: int = 1
+    """Which try this is for the entry that stands first: a process that dies has used one up."""
+    is_retry: bool = False
+    """The holder before did not give the lane back, so a turn may have been committed and not answered."""
+    arrivals: int = 0
+    """How many entries had been announced when the lane was claimed; a release misses when more have come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What is handled in one go: one command, one press, or the leading run of waiting messages (one turn).
+
+    `overtaken`: messages sent before a `/new` that cancelled them; they get a sentence, not an answer. `early`: seconds
+    to wait before it should be handled, because more of the same is likely to come.
+    """
+
+    claim: Claim
+    entries: tuple[Entry, ...]
+    overtaken: bool = False
+    early: float = 0.0
+
+    @property
+    def turn(self) -> int:
+        """The name of the turn these entries would make."""
+        return self.entries[0].id
+
+    @property
+    def lane(self) -> Lane:
+        """The lane the entries waited in."""
+        return self.entries[0].lane
+
+
+class Inbox(Protocol):
+    """Updates that were accepted and wait for an answer. A write of a holder that lost its lease raises LaneLost."""
+
+    async def put(self, entry: Entry) -> bool:
+        """Accept an update; False when its id is known already. Once this returns, Telegram may forget the update."""
+
+    async def claim(self, busy: Collection[str]) -> Claim | None:
+        """Lease a lane that has work and that nobody holds, the longest-waiting first, none of `busy`."""
+
+    async def next(self, claim: Claim) -> Batch | None:
+        """What the lane's holder should handle next; None: nothing waits."""
+
+    async def finish(self, batch: Batch, state: State) -> Claim:
+        """Record the fate of all entries of a batch; the claim to go on with."""
+
+    async def release(self, claim: Claim) -> Claim | None:
+        """Give back a lane in which nothing waits; the claim to go on with where something has come meanwhile."""
+
+    async def hand_back(self, claim: Claim, seconds: float = 0.0) -> None:
+        """Give back a lane in which something waits; it can be claimed again after so many seconds. Not a try."""
+
+    async def keep(self, claims: Sequence[Claim]) -> Collection[str]:
+        """Renew the leases of all lanes this process holds, in one command; those that were lost."""
+
+    async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
+        """Of these lanes, those told to end a running turn, with the update id before which it must have begun."""
+
+    async def wait(self) -> None:
+        """Return when there may be something to claim. A hint: it may return early or for nothing."""
+
+    def record(self, batch: Batch) -> Record:
+        """The record of the turn this batch makes."""
+
+
+class Record(Protocol):
+    """What is kept of a running turn outside its Session, so that the next run knows what this one did."""
+
+    def require_lease(self) -> None:
+        """Raise LaneLost when the lease has run out under us: another worker may be at it already."""
+
+    def parts_sent(self, turn: int) -> int:
+        """How many parts of this turn's answer earlier runs have sent."""
+
+    async def part_sent(self, turn: int, message_id: int | None) -> None:
+        """One more part of this turn's answer was sent; None: nobody can say whether it arrived."""
+
+    async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
+        """A tool is about to act on the world outside. False: an earlier run came this far, its outcome is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a turn: what is recorded of it, and whether it was told to stop."""
+
+    record: Record
+    stop: asyncio.Event
+
+
+class Frontend(Protocol):
+    """The people's side, as the worker sees it: it knows how to read an entry and how to speak in its Place.
+
+    It says itself what failed; what it lets pass is for the worker: ChatBusy and StoreUnavailable (try again later),
+    LaneLost (somebody else is at it).
+    """
+
+    async def answer(self, batch: Batch, run: Run) -> State:
+        """Run one turn for the messages of the batch; setting `run.stop` ends it early, keeping what was shown."""
+
+    async def obey(self, batch: Batch) -> State:
+        """Carry out one command or press."""
+
+    async def decline(self, batch: Batch) -> State:
+        """Say that these messages will not be answered, since a later command overtook them."""
+
+    async def bury(self, batch: Batch) -> State:
+        """Apologise for a message whose handling keeps breaking the process."""
