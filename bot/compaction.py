@@ -23,7 +23,7 @@ from bot.errors import BotError, SummaryRejected
 from bot.ops.stopping import end
 from bot.owner import Owner
 from bot.ports import Archive, Clock, Completion, CountTokens, Model, Request, SessionStore
-from bot.session import CompactionState, Message, Session, Summary, legible
+from bot.session import CompactionState, Message, Session, Summary, legible, text_block
 
 log = logging.getLogger(__name__)
 
@@ -152,7 +152,7 @@ class Compactor:
         request = Request(
             model=self._summariser.name,
             system=SUMMARISER,
-            messages=[{"role": "user", "content": [{"type": "text", "text": transcript(session.summary, old)}]}],
+            messages=[{"role": "user", "content": [text_block(transcript(session.summary, old))]}],
             max_tokens=self._summariser.max_tokens,
         )
         try:

@@ -1,4 +1,4 @@
-"""The Session: what the service remembers of one talk, because the model remembers nothing.
+"""The Session: what the bot remembers of one talk, because the model remembers nothing.
 
 Invariants: `messages` holds whole turns only, in the order of `seq`, never a system message; archive ∪ messages are
 `0 … next_seq − 1` without holes; `revision` moves by one at each committed turn and at close, and by nothing else.
@@ -218,6 +218,10 @@ class Lifetime:
     max_age: timedelta
 
 
+def text_block(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
 def words(content: Sequence[Block]) -> str:
     """What a person reads of a message: its text blocks, joined."""
     return "".join(block["text"] for block in content if block["type"] == "text")
@@ -252,6 +256,18 @@ _LEGIBLE: Mapping[str, Callable[[Block], str]] = {
     "tool_use": _tool_use,
     "tool_result": _tool_result,
 }
+
+
+def clean(value: Any) -> Any:
+    """`value` as any store gives it back: no NUL, no half of a surrogate pair, which UTF-8 cannot carry.
+
+    All that comes in passes here, or the model would read one text now and another once it was stored.
+    """
+    if isinstance(value, str):
+        return value.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {clean(key): clean(inner) for key, inner in value.items()}
+    return [clean(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def title(text: str) -> str:

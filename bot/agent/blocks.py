@@ -13,10 +13,6 @@ from typing import Any
 from bot.session import Block, Role
 
 
-def text_block(text: str) -> Block:
-    return {"type": "text", "text": text}
-
-
 def tool_calls(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """The calls that are ours to answer; `server_tool_use` is the provider's own."""
     return tuple(block for block in blocks if block["type"] == "tool_use")
@@ -49,14 +45,3 @@ def _is_storable(block: Block, pairs: AbstractSet[str]) -> bool:
     if kind.endswith("tool_use"):
         return block["id"] in pairs
     return kind == "text" or (kind.endswith("tool_result") and block["tool_use_id"] in pairs)
-
-
-def encodable(value: Any) -> Any:
-    """`value` as it will come back from the store: no lone surrogates (no UTF-8 carries them), no NUL."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
-    if isinstance(value, dict):
-        return {encodable(key): encodable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(encodable(item) for item in value)
-    return value

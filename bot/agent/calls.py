@@ -14,11 +14,10 @@ import traceback
 from collections import Counter
 from collections.abc import Sequence
 
-from bot.agent.blocks import encodable
 from bot.agent.limits import Limits
 from bot.agent.tools import Toolbox, ToolContext
 from bot.errors import LaneLost, ToolFailed
-from bot.session import Block
+from bot.session import Block, clean
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +85,7 @@ def _whereabouts(error: Exception) -> str:
 
 def cap(text: str, limit: int) -> str:
     """`text`, or its head and tail around a marker that says how much is missing; never longer than `limit`."""
-    text = str(encodable(text)) if text.strip() else "(no output)"
+    text = str(clean(text)) if text.strip() else "(no output)"
     if len(text) <= limit:
         return text
     marker = f"\n[… {len(text) - limit} characters and more left out …]\n"

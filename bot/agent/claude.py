@@ -19,11 +19,10 @@ from urllib.parse import urlsplit
 import anthropic
 import httpx2
 
-from bot.agent.blocks import encodable
 from bot.agent.prompt import with_breakpoints
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
 from bot.ports import Completion, Json, Request
-from bot.session import Block, Usage
+from bot.session import Block, Usage, clean
 
 OFFICIAL = "https://api.anthropic.com"
 
@@ -140,7 +139,7 @@ def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
 def _block(block: Any) -> Block:
     """A block as it came; optional fields that are null say nothing, and other servers may not know them."""
     plain: Json = block.to_dict(exclude_none=block.type in {"text", "tool_use"})
-    return encodable(plain)  # type: ignore[no-any-return]  # JSON in, JSON out
+    return clean(plain)  # type: ignore[no-any-return]  # JSON in, JSON out
 
 
 def _usage(reported: Any) -> Usage:

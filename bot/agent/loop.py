@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bot.agent.blocks import settled, text_block, tool_calls, without_blanks
+from bot.agent.blocks import settled, tool_calls, without_blanks
 from bot.agent.calls import Calls
 from bot.agent.limits import Limits, Pauses
 from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render, user_content
@@ -24,7 +24,7 @@ from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelRefused
 from bot.inbox import Record
 from bot.owner import Owner
 from bot.ports import Completion, Model, Question, Reply
-from bot.session import Block, Role, Session, Task, Usage, spoken, words
+from bot.session import Block, Role, Session, Task, Usage, spoken, text_block, words
 
 log = logging.getLogger(__name__)
 

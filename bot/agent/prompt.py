@@ -16,10 +16,10 @@ from hashlib import sha256
 from html import escape
 from typing import Any, Literal
 
-from bot.agent.blocks import encodable, holds_results, text_block
+from bot.agent.blocks import holds_results, without_blanks
 from bot.owner import Owner
 from bot.ports import Json, Question, Request
-from bot.session import Block, Message, Session, Summary, Task
+from bot.session import Block, Message, Session, Summary, Task, clean, text_block
 
 SYSTEM = """\
 You are a helpful assistant in a Telegram chat.
@@ -81,8 +81,7 @@ def end_user(owner: Owner, key: bytes) -> str:
 
 def user_content(question: Question) -> tuple[Block, ...]:
     """What is stored of a question: the blocks of all its parts, as one user message."""
-    blocks = (encodable(block) for part in question.parts for block in part.content)
-    return tuple(block for block in blocks if block["type"] != "text" or block["text"].strip())
+    return tuple(without_blanks(clean(block) for part in question.parts for block in part.content))
 
 
 def render(session: Session, content: Sequence[Block], at: datetime) -> list[dict[str, Any]]:

@@ -15,10 +15,9 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.agent.blocks import text_block
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured
 from bot.ports import Completion, Json, Request
-from bot.session import Block, Usage, words
+from bot.session import Block, Usage, text_block, words
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
 

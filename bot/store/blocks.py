@@ -1,9 +1,9 @@
-"""What MongoDB must not be handed raw: content blocks and other people's strings.
+"""Content blocks as MongoDB can hold them.
 
 A tool's `input` is stored as JSON text, so that a key the model chose (``$where``, ``a.b``, an empty one) is never a
 field name. Any other block that BSON or a later query could trip over (odd keys, integers beyond 64 bits, deep
-nesting) is stored whole as JSON text beside its type. Both come back as they were. A lone surrogate becomes U+FFFD
-and a NUL vanishes: the driver would refuse the one, and C strings end at the other.
+nesting) is stored whole as JSON text beside its type. Both come back as they were, but for
+what `clean` takes out of their texts.
 """
 
 from __future__ import annotations
@@ -13,22 +13,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bot.session import Block
+from bot.session import Block, clean
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
-_UNPAIRED = re.compile(r"[\ud800-\udfff]")
 _WIDEST_INT = 2**63 - 1
 _DEEPEST = 16
 
 
-def cleaned(text: str) -> str:
-    """`text` without what UTF-8 or C strings cannot carry."""
-    return _UNPAIRED.sub("\ufffd", text).replace("\0", "")
-
-
 def pack(block: Block) -> dict[str, Any]:
     """The block as it is stored."""
-    tidy: dict[str, Any] = _tidied(block)
+    tidy: dict[str, Any] = clean(block)
     stored = tidy | {"input": json.dumps(tidy["input"], ensure_ascii=False)} if "input" in tidy else tidy
     if "json" not in tidy and _is_plain(stored, _DEEPEST):
         return stored
@@ -53,16 +47,6 @@ def weight(value: Any) -> int:
     if isinstance(value, list | tuple):
         return 5 + sum(4 + weight(inner) for inner in value)
     return 8
-
-
-def _tidied(value: Any) -> Any:
-    if isinstance(value, str):
-        return cleaned(value)
-    if isinstance(value, Mapping):
-        return {cleaned(key): _tidied(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_tidied(inner) for inner in value]
-    return value
 
 
 def _is_plain(value: Any, depth: int) -> bool:

@@ -30,8 +30,9 @@ from bot.session import (
     Summary,
     Task,
     Usage,
+    clean,
 )
-from bot.store.blocks import cleaned, pack, unpack, weight
+from bot.store.blocks import pack, unpack, weight
 
 Document = dict[str, Any]
 Upgrade = Callable[[Document], Document]
@@ -69,7 +70,7 @@ def to_message(document: Document) -> Message:
 
 def from_summary(summary: Summary) -> Document:
     return {
-        "text": cleaned(summary.text),
+        "text": clean(summary.text),
         "upTo": summary.up_to,
         "epoch": summary.epoch,
         "tokens": summary.tokens,
@@ -96,9 +97,9 @@ def from_task(task: Task | None) -> Document | None:
     if task is None:
         return None
     return {
-        "goal": cleaned(task.goal),
-        "steps": [{"text": cleaned(step.text), "status": step.status} for step in task.steps],
-        "facts": [{"name": cleaned(fact.name), "value": cleaned(fact.value)} for fact in task.facts],
+        "goal": clean(task.goal),
+        "steps": [{"text": clean(step.text), "status": step.status} for step in task.steps],
+        "facts": [{"name": clean(fact.name), "value": clean(fact.value)} for fact in task.facts],
     }
 
 
@@ -144,7 +145,7 @@ def from_session(session: Session) -> Document:
         "chatId": session.chat_id,
         "threadId": session.thread_id,
         "status": session.status,
-        "title": cleaned(session.title),
+        "title": clean(session.title),
         "createdAt": moment(session.created_at),
         "lastActive": moment(session.last_active),
         "revision": session.revision,
@@ -215,7 +216,7 @@ def as_stored(turn: ClosedTurn) -> ClosedTurn:
         turn,
         messages=tuple(to_message(from_message(message)) for message in turn.messages),
         task=to_task(from_task(turn.task)),
-        title=cleaned(turn.title),
+        title=clean(turn.title),
         at=moment(turn.at),
     )
 
@@ -240,7 +241,7 @@ def require_room(session: Session, turn: ClosedTurn) -> None:
 
 
 def from_note(note: Note) -> Document:
-    return {"operationId": cleaned(note.id), "text": cleaned(note.text), "at": moment(note.at)}
+    return {"operationId": clean(note.id), "text": clean(note.text), "at": moment(note.at)}
 
 
 def to_note(document: Document) -> Note:

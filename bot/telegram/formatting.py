@@ -20,7 +20,7 @@ import pyromark
 from telegram import MessageEntity
 from telegramify_markdown import RenderConfig, convert, utf16_len
 
-from bot.telegram.inputs import clean
+from bot.session import clean
 from bot.telegram.splitting import PART_UNITS, Chunk, is_visible, split
 
 LONGEST_FORMATTED = 60_000

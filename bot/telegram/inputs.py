@@ -10,18 +10,18 @@ of one paste become one text block again, joined without a character between the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
-from typing import Any
 
 from telegram import Message, MessageEntity, Update
 from telegramify_markdown import utf16_len
 
 from bot.inbox import Kind
 from bot.ports import Part, Question
-from bot.session import Block
+from bot.session import Block, text_block
+from bot.session import clean as clean  # noqa: PLC0414 - the receiver takes it from here
 
 PASTE_UNITS = 3900
 PASTE_WITHIN = timedelta(seconds=5)
@@ -126,22 +126,9 @@ def read(updates: Sequence[Update]) -> Reading:
     )
 
 
-def clean(value: Any) -> Any:
-    """`value` with every string in it made storable: no NUL, no half of a surrogate pair."""
-    if isinstance(value, str):
-        return _clean_text(value)
-    if isinstance(value, Mapping):
-        return {key: clean(item) for key, item in value.items()}
-    return [clean(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _clean_text(text: str) -> str:
-    return text.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def _words(message: Message) -> str:
     """Its text or caption; empty when that is blank."""
-    words = _clean_text(message.text or message.caption or "")
+    words = clean(message.text or message.caption or "")
     return words if words.strip() else ""
 
 
@@ -186,7 +173,7 @@ def _blocks(message: Message) -> tuple[Block, ...]:
         return ()
     unseen = _unreadable(message)
     marks = (_quote(message), f"[{unseen.removeprefix('unreadable_')} attached; you cannot open it]" if unseen else "")
-    return tuple({"type": "text", "text": text} for text in (*marks, words) if text)
+    return tuple(text_block(text) for text in (*marks, words) if text)
 
 
 def _quote(message: Message) -> str:
@@ -194,7 +181,7 @@ def _quote(message: Message) -> str:
     to = message.reply_to_message
     quoted = message.quote.text if message.quote else (to.text or to.caption or "") if to else ""
     shortened = quoted if len(quoted) <= QUOTE_CHARS else f"{quoted[:QUOTE_CHARS]}…"
-    return "\n".join(f"> {line}" for line in _clean_text(shortened).strip().splitlines())
+    return "\n".join(f"> {line}" for line in clean(shortened).strip().splitlines())
 
 
 def _continues(earlier: Message, later: Message) -> bool:
@@ -209,4 +196,4 @@ def _continues(earlier: Message, later: Message) -> bool:
 
 def _joined(first: tuple[Block, ...], second: tuple[Block, ...]) -> tuple[Block, ...]:
     text = "".join(block["text"] for block in (*first[-1:], *second))
-    return (*first[:-1], {"type": "text", "text": text})
+    return (*first[:-1], text_block(text))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import bson
 import pytest
 
-from bot.store.blocks import cleaned, pack, unpack, weight
+from bot.session import clean
+from bot.store.blocks import pack, unpack, weight
 
 TEXT = {"type": "text", "text": "Привет, 🙂"}
 CALL = {"type": "tool_use", "id": "t1", "name": "plan", "input": {"$set": {"a.b": 1}, "": [None, 1.5, True]}}
@@ -53,8 +54,8 @@ def test_a_block_in_hand_is_not_changed():
     ids=["plain", "high_half", "low_half", "nul", "pair", "empty"],
 )
 def test_text_is_made_fit_for_storage_and_no_more(text, expected):
-    assert cleaned(text) == expected
-    assert cleaned(expected) == expected
+    assert clean(text) == expected
+    assert clean(expected) == expected
 
 
 def test_hostile_text_is_cleaned_wherever_it_hides():

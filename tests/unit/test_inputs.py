@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from telegram import Update
 
-from bot.telegram.inputs import UNREADABLE, Account, Wish, clean, kind_of, read, wish
+from bot.session import clean
+from bot.telegram.inputs import UNREADABLE, Account, Wish, kind_of, read, wish
 from bot.texts import LANGUAGES, table
 
 ACCOUNT = Account(99, "our_bot")

@@ -96,7 +96,7 @@ async def test_output_that_no_encoder_takes_is_repaired():
         return "a\ud800b"
 
     (result,) = await answer(call("odd"), tools=[tool("odd", odd)])
-    assert result["content"] == "a?b"
+    assert result["content"] == "a\ufffdb"
 
 
 @pytest.mark.parametrize("length", [0, 1, 79, 80, 81, 500])
