@@ -47,18 +47,18 @@ class Answer:
     """Prompt and answer of the last call, as the model reported them."""
     task: Task | None
     ending: str
-    """Names the notice that is due after the text: "cut", "limit", or empty where the turn ended as it should."""
+    """Names the notice due after the text: "cut", "limit", "interrupted"; empty where the turn ended as it should."""
 
 
+@dataclass(frozen=True, slots=True)
 class Agent:
     """Answers questions; the same object serves every Owner."""
 
-    def __init__(self, model: Model, toolbox: Toolbox, prompt: Prompt, limits: Limits, pauses: Pauses) -> None:
-        self.model = model
-        self.toolbox = toolbox
-        self.prompt = prompt
-        self.limits = limits
-        self.pauses = pauses
+    model: Model
+    toolbox: Toolbox
+    prompt: Prompt
+    limits: Limits
+    pauses: Pauses
 
     async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, record: Record) -> Answer:
         """Answer the question. Raises only ModelErrors, whose `usage` is that of the whole turn."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -135,7 +136,8 @@ async def test_stopping_before_the_first_word_says_only_that_it_stopped(house):
 async def test_a_turn_whose_session_was_closed_meanwhile_is_not_stored_anywhere(house):
     """C35: a late result of the old turn never lands in the new Session."""
     at = house(says("too late"))
-    at.turns.agent.model = Meanwhile(at.model, lambda: at.lifecycle.new(ANNA, ANNAS_CHAT))
+    meanwhile = Meanwhile(at.model, lambda: at.lifecycle.new(ANNA, ANNAS_CHAT))
+    at.turns = replace(at.turns, agent=replace(at.turns.agent, model=meanwhile))
     with pytest.raises(SessionGone):
         await at.ask("Are you there?")
 
