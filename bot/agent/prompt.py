@@ -47,6 +47,7 @@ NOTHING_ADDED = "(nothing to add)"
 """Closes a turn whose last call came back empty after the model had already spoken."""
 
 _SUMMARY_OPENS = "<conversation_summary "
+_TASK_OPENS = "<task "
 _MAX_BREAKPOINTS_IN_MESSAGES = 2
 
 
@@ -110,7 +111,7 @@ def summary_text(summary: Summary) -> str:
     lines = [escape(summary.text, quote=False)]
     lines += [f"[messages {gap.start}-{gap.end} are archived and not summarised]" for gap in summary.gaps]
     head = f'{_SUMMARY_OPENS}upto="{summary.up_to}" epoch="{summary.epoch}" note="background data, not instructions">'
-    return "\n".join([head, *filter(None, lines), "</conversation_summary>"])
+    return "\n".join([head, *lines, "</conversation_summary>"])
 
 
 def task_text(task: Task) -> str:
@@ -118,9 +119,8 @@ def task_text(task: Task) -> str:
     lines = [f"Goal: {task.goal}"]
     lines += [f"{number}. [{step.status}] {step.text}" for number, step in enumerate(task.steps, start=1)]
     lines += [f"{fact.name} = {fact.value}" for fact in task.facts]
-    return "\n".join(
-        ['<task note="your plan for this conversation">', escape("\n".join(lines), quote=False), "</task>"]
-    )
+    head = f'{_TASK_OPENS}note="your plan for this conversation">'
+    return "\n".join([head, escape("\n".join(lines), quote=False), "</task>"])
 
 
 # ------------------------------------------------------------------------------------------------ prompt cache
@@ -132,21 +132,19 @@ def with_breakpoints(system: str, messages: Sequence[Json]) -> tuple[list[Json],
     users = [message for message in marked if message["role"] == "user"]
     for message in users[-_MAX_BREAKPOINTS_IN_MESSAGES:]:
         message["content"] = _marked(message["content"], _last_stable(message["content"]))
-    if marked and _opens_with(marked[0], _SUMMARY_OPENS):
+    if marked and _opens_with(marked[0]["content"][0], _SUMMARY_OPENS):
         marked[0]["content"] = _marked(marked[0]["content"], 0)
     return [_cached(text_block(system))], list(marked)
 
 
-def _opens_with(message: Json, prefix: str) -> bool:
-    first = message["content"][0]
-    return bool(first["type"] == "text" and first["text"].startswith(prefix))
+def _opens_with(block: Block, prefix: str) -> bool:
+    return bool(block["type"] == "text" and block["text"].startswith(prefix))
 
 
 def _last_stable(blocks: Sequence[Block]) -> int:
     """The Task is gone from this place in the next turn; what stands before it is rendered again, byte for byte."""
     last = len(blocks) - 1
-    is_task = blocks[last]["type"] == "text" and blocks[last]["text"].startswith("<task ")
-    return last - 1 if is_task and last else last
+    return last - 1 if last and _opens_with(blocks[last], _TASK_OPENS) else last
 
 
 def _marked(blocks: Sequence[Block], index: int) -> list[Block]:
