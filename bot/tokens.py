@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import sys
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ def fast() -> Encoder:
     encoding = import_module("tiktoken").Encoding(
         "o200k_base", pat_str=O200K_PATTERN, mergeable_ranks=_ranks(), special_tokens=dict(O200K_SPECIAL)
     )
-    return Encoder(_plain(encoding), chunk=50_000, inline=20_000, most=2**40)
+    return Encoder(_plain(encoding), chunk=50_000, inline=20_000, most=sys.maxsize)
 
 
 def slow() -> Encoder:
@@ -127,7 +128,7 @@ def _first(loaders: Sequence[Loader]) -> Encoder:
             return load()
         except (ImportError, OSError, ValueError, AttributeError) as reason:
             log.warning("tokens are not counted by the %s encoder: %s", load.__name__, type(reason).__name__)
-    return Encoder(encode=lambda text: range(rough(text)), chunk=50_000, inline=1_000_000, most=2**40)
+    return Encoder(encode=lambda text: range(rough(text)), chunk=50_000, inline=1_000_000, most=sys.maxsize)
 
 
 async def message_tokens(count: CountTokens, content: Sequence[Block]) -> int:

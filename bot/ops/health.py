@@ -1,4 +1,4 @@
-"""Answers what an orchestrator asks: whether the process lives, and whether it can work.
+"""Answers whoever watches the process: whether it lives, and whether it can work.
 
 `/healthz` answers as long as the event loop turns. `/readyz` asks every part through the ping it brought, all at once
 and each for a bounded time, and names the failing parts; their error texts, which may hold addresses, go nowhere.
@@ -24,7 +24,7 @@ _WHY = {
     errno.EACCES: "this user may not open it",
 }
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class Health:
@@ -73,9 +73,9 @@ class Health:
             return
         self._failing = failing
         if faults:
-            _log.warning("Not ready: %s", ", ".join(f"{name} ({kind})" for name, kind in faults.items()))
+            log.warning("Not ready: %s", ", ".join(f"{name} ({kind})" for name, kind in faults.items()))
         else:
-            _log.info("Ready again")
+            log.info("Ready again")
 
     async def _alive(self, _: web.Request) -> web.Response:
         return web.json_response({"alive": True})

@@ -1,7 +1,7 @@
 """What is asked without an Owner, and only by the hourly job: which archive rows have lost their Session.
 
 This is the one query across people. It reads ids only, no text, and deletes each orphan by its Owner and Session. It
-can not take a row too many: rows are written after their Session, and the id of an erased Session never comes back.
+cannot take a row too many: rows are written after their Session, and the id of an erased Session never comes back.
 """
 
 from __future__ import annotations

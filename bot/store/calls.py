@@ -70,7 +70,7 @@ def _meaning(error: Exception) -> StoreError:
     return StoreError(f"MongoDB refused a command ({name} {getattr(error, 'code', None) or ''}).".replace(" )", ")"))
 
 
-def is_refused(error: BaseException | None) -> bool:
+def is_refused(error: PyMongoError) -> bool:
     """Whether the server answered, but will not have us."""
     return isinstance(error, OperationFailure) and error.code in _REFUSED_CREDENTIALS
 

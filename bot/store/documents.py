@@ -2,8 +2,7 @@
 
 Reading is tolerant: unknown fields are ignored, absent ones get their defaults, an older `schemaVersion` is lifted
 step by step, so that replicas of two versions can run side by side. Writing is strict: real dates in UTC, cut to the
-millisecond BSON keeps, and strings that BSON can carry. Pure: no driver is imported, so the in-memory store shares
-all of it.
+millisecond BSON keeps, and strings that BSON can carry. No driver is imported, so the in-memory store shares it all.
 """
 
 from __future__ import annotations
@@ -33,6 +32,8 @@ from bot.session import (
     clean,
 )
 from bot.store.blocks import pack, unpack, weight
+
+log = logging.getLogger(__name__)
 
 Document = dict[str, Any]
 Upgrade = Callable[[Document], Document]
@@ -256,8 +257,8 @@ def _with_honest_summary(session: Session) -> Session:
     """A summary that claims a message which is still there must not hide it from the model."""
     first = session.messages[0].seq if session.messages else session.next_seq
     if session.summary and session.summary.up_to >= first:
-        logging.getLogger(__name__).warning(
-            "session %s: summary claims seq %d, messages begin at %d", session.id, session.summary.up_to, first
+        log.warning(
+            "Session %s: its summary claims seq %d, its messages begin at %d", session.id, session.summary.up_to, first
         )
         session.summary = replace(session.summary, up_to=first - 1)
     return session
