@@ -1,7 +1,10 @@
-"""The command line: `bot run`, `bot check`.
+"""The command line: `bot run`, `bot demo`, `bot check`.
 
 An operator's mistake is one sentence on standard error and a non-zero exit code, never a traceback: whatever goes wrong
 before the bot works is a StartError. A vendor package is imported only once the settings are known to be sound.
+
+`bot run --clock FILE` moves the bot's time by the seconds in FILE, read at each use. It is for the demo, where an hour
+passes at the press of a button, and so `--help` does not speak of it.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from bot.errors import StartError
 from bot.ops import logs
+from bot.ops.clock import ShiftedClock
 from bot.settings import Settings
 
 FAULT = 2
@@ -25,27 +30,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that `arguments` (the process's own, by default) name, and exit."""
     options = _parser().parse_args(arguments)
     try:
-        settings = Settings.read(os.environ)
-        logs.configure(settings.log_level, settings.log_format, settings.secrets)
-        sys.exit(asyncio.run(options.command(settings, options)))
+        sys.exit(asyncio.run(options.command(options)))
     except StartError as fault:
         sys.stderr.write(f"{fault}\n")
         sys.exit(FAULT)
 
 
-async def run(settings: Settings, _options: argparse.Namespace) -> int:
+async def run(options: argparse.Namespace) -> int:
     """Answer people until SIGTERM or SIGINT."""
+    settings = _settings()
     from bot import app  # noqa: PLC0415 - a wrong setting should not cost two seconds of imports
 
     leave = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, leave.set)
-    await app.run(settings, leave=leave)
+    await app.run(settings, leave=leave, clock=ShiftedClock(options.clock) if options.clock else None)
     return 0
 
 
-async def check(settings: Settings, options: argparse.Namespace) -> int:
+async def demo(options: argparse.Namespace) -> int:
+    """Show the whole bot in a browser, on stand-ins, until told to stop."""
+    from bot.demo import demo, folder  # noqa: PLC0415 - only the demo needs the stand-ins
+
+    path = options.folder or folder.default_folder(os.environ)
+    return await demo.show(os.environ, demo.Show(path.absolute(), options.port, browser=options.browser))
+
+
+async def check(options: argparse.Namespace) -> int:
     """Say what in the database is not as it should be, and mend it where asked to."""
+    settings = _settings()
     from bot import app  # noqa: PLC0415 - as above
 
     differences = await app.check(settings, repair=options.repair)
@@ -61,13 +74,25 @@ async def check(settings: Settings, options: argparse.Namespace) -> int:
     return 0
 
 
-Command = Callable[[Settings, argparse.Namespace], Awaitable[int]]
+Command = Callable[[argparse.Namespace], Awaitable[int]]
+
+
+def _settings() -> Settings:
+    """The settings of a command that needs a bot's; from now on its log lines keep their secrets."""
+    settings = Settings.read(os.environ)
+    logs.configure(settings.log_level, settings.log_format, settings.secrets)
+    return settings
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bot", description="A Telegram AI chatbot whose Sessions live in MongoDB.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add(commands, "run", run, "answer people until told to stop")
+    running = _add(commands, "run", run, "answer people until told to stop")
+    running.add_argument("--clock", type=Path, metavar="FILE", help=argparse.SUPPRESS)
+    showing = _add(commands, "demo", demo, "show the whole bot in a browser, without a token, a key or a database")
+    showing.add_argument("--folder", type=Path, metavar="PATH", help="where what is said is kept (default: your own)")
+    showing.add_argument("--port", type=int, default=8088, help="port of the page; the next ones where it is taken")
+    showing.add_argument("--no-browser", dest="browser", action="store_false", help="do not open a browser")
     checking = _add(commands, "check", check, "compare the database's indexes and validators with what they should be")
     checking.add_argument("--repair", action="store_true", help="create and mend them")
     return parser

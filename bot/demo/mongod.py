@@ -146,11 +146,13 @@ def _started(program: Path, dbpath: Path, parameters: Mapping[str, str]) -> tupl
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            preexec_fn=_dying_with_parent(),  # noqa: PLW1509 - one prctl, no lock is taken
+            preexec_fn=dying_with_parent(),  # noqa: PLW1509 - one prctl, no lock is taken
+            process_group=0,  # Ctrl-C is for whoever started us; the server is stopped by its parent, last of all
         )
 
 
-def _dying_with_parent() -> Callable[[], object] | None:
+def dying_with_parent() -> Callable[[], object] | None:
+    """What a child of the main thread runs first, so that it ends when its parent does, whatever ends that."""
     if sys.platform != "linux":
         return None
     prctl, set_death_signal = ctypes.CDLL(None).prctl, 1

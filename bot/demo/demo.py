@@ -1,0 +1,84 @@
+"""`bot demo`: shows the whole bot in a browser, without a token, a key or a database to install.
+
+It lasts until Ctrl-C, SIGTERM or a closed terminal, and leaves no process behind; killed, it takes them with it. What
+was said stays in the folder named on screen, so the next demo goes on with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+import webbrowser
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.demo.serving import serving
+from bot.demo.stage import Stage, nameless
+from bot.demo.town import DATABASE, Town, opened
+from bot.ops import logs
+from bot.ops.stopping import unless
+
+PORT = 8088
+_ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """How the demo should be shown: where its things are kept, on which port, and whether to open a browser."""
+
+    folder: Path
+    port: int = PORT
+    browser: bool = True
+
+
+async def show(environ: Mapping[str, str], wanted: Show) -> int:
+    """Run the demo until it is told to end."""
+    logs.configure("WARNING", "console", [environ.get("ANTHROPIC_API_KEY", ""), environ.get("MONGODB_URI", "")])
+    leave = asyncio.Event()
+    for name in _ENDS:
+        with suppress(AttributeError, NotImplementedError):  # Windows has fewer
+            asyncio.get_running_loop().add_signal_handler(getattr(signal, name), leave.set)
+    say(f"Starting MongoDB and the bot; what is said is kept in {wanted.folder}")
+    await unless(leave, _perform(environ, wanted))
+    say("The demo has ended; nothing of it is running any more.")
+    return 0
+
+
+async def _perform(environ: Mapping[str, str], wanted: Show) -> None:
+    async with opened(environ, wanted.folder) as town, serving(Stage(town).routes(), wanted.port) as address:
+        if wanted.port and f":{wanted.port}/" not in address:
+            say(f"Port {wanted.port} is taken, so the page is at another one.")
+        for line in _told(town, address):
+            say(line)
+        if wanted.browser and has_browser(environ):
+            # A thread that nobody waits for: some browsers do not return before they are closed.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        await asyncio.Event().wait()
+
+
+def _told(town: Town, address: str) -> tuple[str, ...]:
+    return (
+        f"\n  Open {address}\n",
+        "  Telegram  a stand-in on this machine; you are Anna and Boris, who also share a group",
+        f"  Model     {'a small stand-in with rules for wits' if town.claude else town.settings.model}",
+        f"  MongoDB   {nameless(town.uri)} (database {DATABASE}; look in with mongosh or Compass)",
+        f"  Bot       the command `bot run` as a process of its own; its log is {town.folder.log}",
+        "\n  Ctrl-C ends all of it.",
+    )
+
+
+def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
+    """Whether somebody is likely to sit in front of a screen."""
+    if environ.get("CI"):
+        return False
+    return platform in {"darwin", "win32"} or any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def say(line: str) -> None:
+    """A line for the person who started the demo, at once also where output is piped."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

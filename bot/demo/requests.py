@@ -1,0 +1,143 @@
+"""What was asked of the model's stand-in, found again by person and place, and laid out for a reader.
+
+A request names its person only by an opaque name, and its place not at all: the person is found by making that name for
+everybody in town, the place by where that person wrote the words it ends with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from bot.agent.prompt import end_user
+from bot.demo.claude.journal import Exchange, Journal
+from bot.demo.claude.prompt import blocks_of, canonical
+from bot.demo.diary import About, Diary
+from bot.demo.telegram.world import World
+from bot.owner import Owner
+
+PATIENCE = 3600.0
+SUMMARY = "<conversation_summary "
+Json = dict[str, Any]
+
+
+class Requests:
+    """The latest request of each person in each place, and the one before it."""
+
+    def __init__(self, journal: Journal, world: World, key: bytes, diary: Diary) -> None:
+        self._journal = journal
+        self._world = world
+        self._key = key
+        self._diary = diary
+        self._latest: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
+
+    async def run(self) -> None:
+        """Sort what is asked, as it is asked, until cancelled."""
+        seen = 0
+        while True:
+            try:
+                exchanges = await self._journal.until(partial(_is_known, seen), PATIENCE)
+            except TimeoutError:
+                continue
+            self._sort(exchanges[seen])
+            seen += 1
+
+    def latest(self, about: About) -> Json | None:
+        """The last request made for this person in this place."""
+        if about.person is None or about.chat is None:
+            return None
+        numbers = self._latest.get((about.person, about.chat, about.thread))
+        if not numbers:
+            return None
+        *before, last = (self._journal.exchanges[number] for number in numbers)
+        return _laid_out(last, before[0] if before else None)
+
+    def _sort(self, exchange: Exchange) -> None:
+        about = self._about(exchange)
+        if about is None or about.person is None or about.chat is None:
+            return
+        place = (about.person, about.chat, about.thread)
+        self._latest[place] = (*self._latest.get(place, ())[-1:], exchange.number)
+        if exchange.prompt:
+            messages = len(exchange.body["messages"])
+            self._diary.note(
+                "asked", about, messages=messages, cached=exchange.prompt.read, prompt=exchange.prompt.total
+            )
+
+    def _about(self, exchange: Exchange) -> About | None:
+        name = (exchange.body.get("metadata") or {}).get("user_id")
+        person = next((one for one in self._world.users if one > 0 and end_user(Owner(one), self._key) == name), None)
+        if person is None:
+            return None
+        said = _last_said(exchange.body["messages"])
+        found = (where for chat in self._world.chats for where in self._written(person, chat, said))
+        *_, chat, thread = max(found, default=(False, 0, person, None), key=lambda where: where[:2])
+        return About(person, chat, thread)
+
+    def _written(self, person: int, chat: int, said: Sequence[str]) -> Iterator[tuple[bool, int, int, int | None]]:
+        """Where in the chat the person wrote this last: whether word for word, when, and the place."""
+        for message in reversed(self._world.chats[chat].messages.values()):
+            text = str(message.get("text") or message.get("caption") or "").strip()
+            if message.get("from", {}).get("id") == person and text and any(text in block for block in said):
+                thread = message.get("message_thread_id") if message.get("is_topic_message") else None
+                yield text in said, message["date"], chat, thread
+                return
+
+
+def _is_known(number: int, exchanges: Sequence[Exchange]) -> bool:
+    """Whether this one has arrived, and was either understood or has come to its end."""
+    return len(exchanges) > number and (exchanges[number].prompt is not None or exchanges[number].state != "open")
+
+
+def _last_said(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The texts of the last message a person wrote, without what the program put around it."""
+    for message in reversed(messages):
+        blocks = blocks_of(message["content"])
+        if message["role"] == "user" and not any(block["type"] == "tool_result" for block in blocks):
+            texts = [block["text"].strip() for block in blocks if block["type"] == "text"]
+            return [text for text in texts if not text.startswith(("<sent ", "<task ", SUMMARY))]
+    return []
+
+
+# ------------------------------------------------------------------------------------------------ for a reader
+
+
+def _laid_out(exchange: Exchange, before: Exchange | None) -> Json:
+    usage = {name: count for name, count in exchange.usage.items() if name.endswith("_tokens")}
+    return {
+        "at": exchange.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "model": exchange.body.get("model"),
+        "state": exchange.state,
+        "parts": _parts(exchange.body, before.body if before else {}),
+        "usage": usage,
+        "body": exchange.body,
+    }
+
+
+def _parts(body: Mapping[str, Any], before: Mapping[str, Any]) -> list[Json]:
+    """The prompt in the order the model reads it, and how far it is what it was the time before."""
+    old = [_bare(part) for part in _walk(before)]
+    parts, repeated = [], body.get("model") == before.get("model")
+    for place, part in enumerate(_walk(body)):
+        repeated = repeated and place < len(old) and old[place] == _bare(part)
+        marked = any(block.get("cache_control") for block in part["content"])
+        parts.append({**part, "marked": marked, "repeated": repeated})
+    return parts
+
+
+def _bare(part: Json) -> tuple[str, str, list[str]]:
+    return part["section"], part["role"], [canonical(block) for block in part["content"]]
+
+
+def _walk(body: Mapping[str, Any]) -> Iterator[Json]:
+    if tools := body.get("tools"):
+        yield {"section": "tools", "role": "", "content": list(tools)}
+    if system := body.get("system"):
+        yield {"section": "system", "role": "", "content": blocks_of(system)}
+    for message in body.get("messages", ()):
+        blocks = blocks_of(message["content"])
+        if blocks and blocks[0].get("text", "").startswith(SUMMARY):
+            yield {"section": "summary", "role": message["role"], "content": blocks[:1]}
+            blocks = blocks[1:]
+        yield {"section": "messages", "role": message["role"], "content": blocks}

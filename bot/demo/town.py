@@ -1,0 +1,199 @@
+"""The demo's town: two people and a group on stand-ins, the bot as a process of its own, its Sessions in MongoDB.
+
+Everything is opened in the order in which it is needed and closed in reverse, so that nothing is left behind. The bot
+is told of the stand-ins by its environment, as any bot is told of the real ones; a key or an address of a model in ours
+is handed on to it, and the model's stand-in stays at home.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pymongo import AsyncMongoClient
+
+from bot.demo import mongod
+from bot.demo.child import Child, Line
+from bot.demo.claude.faults import Fault
+from bot.demo.claude.script import is_summary
+from bot.demo.claude.server import ClaudeServer
+from bot.demo.diary import NOBODY, About, Diary
+from bot.demo.folder import Folder, held
+from bot.demo.glass import Glass
+from bot.demo.requests import Requests
+from bot.demo.telegram.chats import Chat
+from bot.demo.telegram.people import Person
+from bot.demo.telegram.server import TelegramServer
+from bot.demo.watch import Watch
+from bot.ops.clock import ShiftedClock
+from bot.ops.stopping import end
+from bot.session import Lifetime
+from bot.settings import Settings
+
+DATABASE = "bot_demo"
+"""Never the database of a real bot, also where MONGODB_URI names the server of one."""
+GROUP_ID = -5001
+PACE = 0.01
+"""Seconds for each few words of the stand-in, so that one can watch it write."""
+DEMO_SETTINGS = {
+    "CONTEXT_TRIGGER_MESSAGES": "8",
+    "CONTEXT_KEEP_MESSAGES": "4",
+    "SILENCE_SECONDS": "30",
+    "GRACE_SECONDS": "3",
+    "PORT": "0",
+    "LOG_LEVEL": "INFO",
+    "LOG_FORMAT": "json",
+    "MONGODB_DATABASE": DATABASE,
+}
+MODEL_SETTINGS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MODEL", "SUMMARY_MODEL", "MAX_TOKENS")
+
+
+@dataclass(slots=True)
+class Town:
+    """All that is running, and what one can make happen."""
+
+    folder: Folder
+    uri: str
+    settings: Settings
+    clock: ShiftedClock
+    started: datetime
+    telegram: TelegramServer
+    claude: ClaudeServer | None
+    anna: Person
+    boris: Person
+    group: Chat
+    diary: Diary
+    bot: Child
+    glass: Glass
+    requests: Requests | None
+    summariser_fails: bool = False
+    _restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def pass_hours(self, hours: float) -> None:
+        """Let time go by, for the stand-ins and the bot alike."""
+        self.clock.advance(timedelta(hours=hours))
+        self.diary.note("hour", hours=hours)
+        self.telegram.world.bell.ring()
+
+    async def restart(self) -> float:
+        """Kill the bot as a crash would and start it again; how many seconds that took."""
+        async with self._restarting:
+            before = asyncio.get_running_loop().time()
+            await self.bot.kill()
+            self.diary.note("killed")
+            await self.bot.start()
+            seconds = round(asyncio.get_running_loop().time() - before, 1)
+            self.diary.note("ready", seconds=seconds)
+            return seconds
+
+    def let_summariser_fail(self, *, fails: bool) -> None:
+        """From now on every summary fails, or none. Only the stand-in can be told so."""
+        if self.claude is None:
+            raise LookupError("the real model cannot be told to fail")
+        self.claude.faults.clear()
+        self.claude.faults.slow(PACE)
+        if fails:
+            self.claude.faults.next(Fault.overloaded(), when=is_summary, times=None)
+        self.summariser_fails = fails
+
+
+@asynccontextmanager
+async def opened(environ: Mapping[str, str], path: Path) -> AsyncIterator[Town]:
+    """The town, once its bot answers people. Raises StartError, in a sentence, where something cannot be had."""
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(held(path))
+        uri = stack.enter_context(mongod.running(environ, folder.mongo))
+        clock = ShiftedClock(folder.clock)
+        diary = Diary(clock)
+        telegram = await stack.enter_async_context(TelegramServer(clock=clock))
+        # Ids go on where an earlier demo on this folder cannot have got to: the bot knows an update by its id.
+        telegram.world.updates.next_id = int(clock.now().timestamp() * 1000)
+        claude = None if has_model(environ) else await stack.enter_async_context(_stand_in(clock))
+        known = environment(environ, telegram, claude, uri)
+        settings = Settings.read(known)
+        bot = Child(known, folder.clock, folder.log, _listener(diary), lambda: diary.note("stopped"))
+        stack.push_async_callback(bot.stop)
+        await bot.start()
+        client: AsyncMongoClient[dict[str, Any]] = await stack.enter_async_context(
+            AsyncMongoClient(uri, tz_aware=True, appname="bot demo")
+        )
+        database = client[DATABASE]
+        lifetime = _lifetime(settings)
+        key = sha256(telegram.token.encode()).digest()
+        requests = Requests(claude.journal, telegram.world, key, diary) if claude else None
+        watches = [Watch(database, diary, clock, lifetime.idle).run(), *([requests.run()] if requests else ())]
+        tasks = [asyncio.create_task(watch) for watch in watches]
+        stack.push_async_callback(end, *tasks)
+        anna, boris = telegram.person(1001, "Anna", "en"), telegram.person(1002, "Boris", "ru")
+        yield Town(
+            folder=folder,
+            uri=uri,
+            settings=settings,
+            clock=clock,
+            started=clock.now(),
+            telegram=telegram,
+            claude=claude,
+            anna=anna,
+            boris=boris,
+            group=telegram.group("Anna & Boris", [anna, boris], id=GROUP_ID),
+            diary=diary,
+            bot=bot,
+            glass=Glass(database, clock, lifetime),
+            requests=requests,
+        )
+
+
+def has_model(environ: Mapping[str, str]) -> bool:
+    """Whether a real model is at hand."""
+    return any(environ.get(name, "").strip() for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
+
+
+def environment(
+    environ: Mapping[str, str], telegram: TelegramServer, claude: ClaudeServer | None, uri: str
+) -> dict[str, str]:
+    """The bot's environment: ours, with the demo's settings in place of any bot's."""
+    names = {name.upper() for name in Settings.model_fields}
+    kept = {name: value for name, value in environ.items() if name not in names}
+    model = (
+        {"ANTHROPIC_API_KEY": claude.key, "ANTHROPIC_BASE_URL": claude.url}
+        if claude
+        else {name: environ[name] for name in MODEL_SETTINGS if name in environ}
+    )
+    places = {"TELEGRAM_BOT_TOKEN": telegram.token, "TELEGRAM_API_URL": telegram.url, "MONGODB_URI": uri}
+    return kept | DEMO_SETTINGS | model | places
+
+
+@asynccontextmanager
+async def _stand_in(clock: ShiftedClock) -> AsyncIterator[ClaudeServer]:
+    async with ClaudeServer(clock=clock) as claude:
+        claude.faults.slow(PACE)
+        yield claude
+
+
+def _lifetime(settings: Settings) -> Lifetime:
+    idle, age = settings.session_ttl_seconds, settings.session_max_age_seconds
+    return Lifetime(idle=timedelta(seconds=idle), max_age=timedelta(seconds=age))
+
+
+def _listener(diary: Diary) -> Any:
+    """Notes the bot's own warnings; what compaction warns of is seen in the Session."""
+
+    def heard(line: Line) -> None:
+        name = str(line.get("logger"))
+        if line.get("level") in {"warning", "error", "critical"} and name.startswith("bot.") and "compact" not in name:
+            diary.note("trouble", _about(str(line.get("lane", ""))), text=line["message"])
+
+    return heard
+
+
+def _about(lane: str) -> About:
+    """Whom a lane's id names."""
+    owner, _, place = lane.partition(":")
+    chat, _, thread = place.partition(":")
+    return About(int(owner), int(chat), int(thread) if thread else None) if owner and chat else NOBODY
