@@ -33,6 +33,8 @@ class Entry:
     """Ends the running turn of its lane and overtakes what waits before it: `/new`, `/reset`, `/stop`."""
     gathers: bool = False
     """More is likely to follow at once: a piece of a long paste or of an album, a forward."""
+    sent: int = 0
+    """How many parts of the answer to the turn this entry opened were sent by earlier runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,39 +12,19 @@ An emulation such as mongomock-motor knows no validators; `ensure_indexes` is al
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure
 
-from bot.errors import StartError
 from bot.store.calls import Calls
 from bot.store.documents import Document
-from bot.store.validators import ARCHIVE, NOTES, SESSIONS
+from bot.store.shape import OVERVIEW, Collection, Index, collections
 
-MOST_SECONDS = 2**31 - 1
 _COLLECTION_EXISTS = 48
 _OPTIONS = ("unique", "partialFilterExpression", "expireAfterSeconds")
 _CHECKED = {"validationLevel": "moderate", "validationAction": "error"}
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """One index, by name. `options` are createIndex's."""
-
-    name: str
-    keys: Mapping[str, int]
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """One collection with what the server shall enforce on it."""
-
-    name: str
-    validator: Document
-    indexes: tuple[Index, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,38 +33,6 @@ class Difference:
 
     sentence: str
     mend: Callable[[], Awaitable[object]]
-
-
-def collections(expire_after: int) -> tuple[Collection, ...]:
-    """All collections; Sessions vanish `expire_after` seconds after they were last active."""
-    place = {"ownerId": 1, "chatId": 1, "threadId": 1}
-    return (
-        Collection(
-            "sessions",
-            SESSIONS,
-            (
-                Index("one_active", place, {"unique": True, "partialFilterExpression": {"status": "active"}}),
-                Index("owner_recent", {"ownerId": 1, "lastActive": -1}),
-                Index("idle_ttl", {"lastActive": 1}, {"expireAfterSeconds": _seconds(expire_after)}),
-            ),
-        ),
-        Collection(
-            "archive",
-            ARCHIVE,
-            (
-                Index("one_of_each", {"ownerId": 1, "sessionId": 1, "seq": 1}, {"unique": True}),
-                Index("expiry", {"expiresAt": 1}, {"expireAfterSeconds": 0}),
-            ),
-        ),
-        Collection(
-            "notes",
-            NOTES,
-            (
-                Index("one_operation", {"ownerId": 1, "chatId": 1, "operationId": 1}, {"unique": True}),
-                Index("in_order", {"ownerId": 1, "chatId": 1, "at": 1, "_id": 1}),
-            ),
-        ),
-    )
 
 
 async def inspect(database: AsyncDatabase[Document], expire_after: int) -> list[str]:
@@ -116,7 +64,7 @@ async def _differences(database: AsyncDatabase[Document], expire_after: int) -> 
     for collection in collections(expire_after):
         found += await _validator_differences(database, collection)
         found += await _index_differences(database, collection)
-    return found
+    return found + await _view_differences(database)
 
 
 async def _validator_differences(database: AsyncDatabase[Document], wanted: Collection) -> list[Difference]:
@@ -131,6 +79,18 @@ async def _validator_differences(database: AsyncDatabase[Document], wanted: Coll
         return []
     sentence = f"Collection {wanted.name} has another validator."
     return [Difference(sentence, lambda: database.command({"collMod": wanted.name, **rules}))]
+
+
+async def _view_differences(database: AsyncDatabase[Document]) -> list[Difference]:
+    (name, wanted), *_ = OVERVIEW.items()
+    async with Calls():
+        answer = await database.command("listCollections", filter={"name": name})
+    existing = answer["cursor"]["firstBatch"]
+    if not existing:
+        return [Difference(f"View {name} is missing.", lambda: _create(database, name, wanted))]
+    if existing[0]["options"] == wanted:
+        return []
+    return [Difference(f"View {name} is another one.", lambda: database.command({"collMod": name, **wanted}))]
 
 
 async def _create(database: AsyncDatabase[Document], name: str, rules: Document) -> None:
@@ -178,10 +138,3 @@ async def _rebuild(database: AsyncDatabase[Document], collection: str, index: In
 async def _change_expiry(database: AsyncDatabase[Document], collection: str, name: str, seconds: int) -> None:
     """The server refuses to create an index anew with another expiry; collMod changes it without a rebuild."""
     await database.command({"collMod": collection, "index": {"name": name, "expireAfterSeconds": seconds}})
-
-
-def _seconds(value: int) -> int:
-    """The server takes NaN for "delete all at once", so nothing but a sensible int may reach it."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= MOST_SECONDS:
-        raise StartError(f"SESSION_TTL_SECONDS + SESSION_RESUME_SECONDS must be a number from 1 to {MOST_SECONDS}.")
-    return value

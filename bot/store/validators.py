@@ -16,6 +16,7 @@ _INT: Rule = {"bsonType": ["int", "long"]}
 _INT_OR_NULL: Rule = {"bsonType": ["int", "long", "null"]}
 _COUNT: Rule = {**_INT, "minimum": 0}
 _TEXT: Rule = {"bsonType": "string"}
+_BOOL: Rule = {"bsonType": "bool"}
 _DATE: Rule = {"bsonType": "date"}
 _DATE_OR_NULL: Rule = {"bsonType": ["date", "null"]}
 
@@ -84,3 +85,46 @@ ARCHIVE: Rule = {"$jsonSchema": _record(_id=_ID, ownerId=_INT, sessionId=_TEXT, 
 NOTES: Rule = {
     "$jsonSchema": _record(_id=_ID, ownerId=_INT, chatId=_INT_OR_NULL, text=_TEXT, at=_DATE, operationId=_TEXT)
 }
+INBOX: Rule = {
+    "$jsonSchema": {
+        "bsonType": "object",
+        "required": ["_id", "lane", "ownerId", "kind", "state", "receivedAt", "fence", "sent", "effects"],
+        "additionalProperties": False,
+        "properties": {
+            "_id": _INT,
+            "lane": _TEXT,
+            "ownerId": _INT,
+            "kind": {"enum": ["content", "command", "press"]},
+            "cancels": _BOOL,
+            "gathers": _BOOL,
+            "update": {"bsonType": "object"},
+            "state": {"enum": ["queued", "done", "failed", "cancelled", "dead", "refused"]},
+            "receivedAt": _DATE,
+            "doneAt": _DATE,
+            "turn": _INT,
+            "fence": _COUNT,
+            "sent": _list({"bsonType": ["int", "long", "string"]}),
+            "effects": _list(_record(tool=_TEXT, argsHash=_TEXT)),
+        },
+    }
+}
+LANES: Rule = {
+    "$jsonSchema": {
+        "bsonType": "object",
+        "required": ["_id", "ownerId", "ready", "arrivals", "leaseBy", "leaseUntil", "fence", "tries", "lastSeen"],
+        "additionalProperties": False,
+        "properties": {
+            "_id": _TEXT,
+            "ownerId": _INT,
+            "ready": _BOOL,
+            "arrivals": _COUNT,
+            "leaseBy": {"bsonType": ["string", "null"]},
+            "leaseUntil": _DATE,
+            "fence": _COUNT,
+            "tries": _COUNT,
+            "cancel": _record(before=_INT),
+            "lastSeen": _DATE,
+        },
+    }
+}
+LEASES: Rule = {"$jsonSchema": _record(_id=_TEXT, by=_TEXT, until=_DATE)}

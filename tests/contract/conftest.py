@@ -16,7 +16,7 @@ from mongomock_motor import AsyncMongoMockClient
 
 from bot.ops.clock import ManualClock
 from bot.ports import Archive, Notes, SessionStore
-from bot.store import schema
+from bot.store import schema, shape
 from bot.store.archive import MongoArchive
 from bot.store.calls import Calls
 from bot.store.memory import MemoryArchive, MemoryNotes, MemorySessions
@@ -76,7 +76,7 @@ def commands(recorder):
 async def store(request, commands, mongod, database):
     """A connected Store on a real mongod, its schema in force."""
     opened = await connect(mongod, database, driver=request.param, clock=ManualClock(), keep=KEEP)
-    await schema.ensure(opened.database, schema.MOST_SECONDS)
+    await schema.ensure(opened.database, shape.MOST_SECONDS)
     commands.sent.clear()
     yield opened
     await opened.close()
@@ -89,12 +89,12 @@ async def stores(request, clock):
         yield Stores(MemorySessions(), MemoryArchive(), MemoryNotes())
     elif request.param == "mongomock":
         database: Any = AsyncMongoMockClient(tz_aware=True)["bot"]
-        await schema.ensure_indexes(database, schema.MOST_SECONDS)
+        await schema.ensure_indexes(database, shape.MOST_SECONDS)
         yield over(database, clock)
     else:
         uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("database")
         opened = await connect(uri, name, driver=request.param, clock=clock, keep=KEEP)
-        await schema.ensure(opened.database, schema.MOST_SECONDS)
+        await schema.ensure(opened.database, shape.MOST_SECONDS)
         yield over(opened.database, clock)
         await opened.close()
 

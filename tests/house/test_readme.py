@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from bot.settings import table
+from bot.settings import Settings
+from bot.settings.wording import table
 from bot.telegram.commands import COMMANDS
 from bot.texts import text
 
@@ -22,7 +23,7 @@ def test_it_is_at_most_120_lines_long(readme):
 
 
 def test_its_settings_are_those_of_the_code(readme):
-    assert table() in readme
+    assert table(Settings) in readme
 
 
 def test_its_commands_are_those_the_bot_explains(readme):

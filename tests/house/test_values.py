@@ -10,7 +10,7 @@ MUTABLE = {
 }
 """Beside these, only state that a module keeps to itself (a leading underscore) and the stand-ins may change."""
 
-PYDANTIC = ("bot/settings.py", "bot/agent/tools.py", "bot/agent/toolbox/", "bot/demo/")
+PYDANTIC = ("bot/settings/", "bot/agent/tools.py", "bot/agent/toolbox/", "bot/demo/")
 
 
 def options(node):

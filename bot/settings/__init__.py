@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import unquote_plus, urlsplit
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -27,15 +24,26 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
-from pydantic_core import ErrorDetails
 
 from bot.errors import SettingsError
+from bot.settings.values import (
+    SHARED_IDS,
+    Address,
+    Level,
+    ModelName,
+    MongoUri,
+    TextFile,
+    Token,
+    UserIds,
+    WebhookSecret,
+    WebhookUrl,
+)
+from bot.settings.wording import line, listed
+
+__all__ = ["SHARED_IDS", "Settings"]
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 TELEGRAM_URL = "https://api.telegram.org"
-
-SHARED_IDS = {1087968824: "anonymous group admins", 136817688: "channels", 777000: "linked channels"}
-"""Senders that stand for many people at once; none of them may be let in or made an admin."""
 
 FIXED_PROMPT_TOKENS = 3000
 SUMMARY_TOKENS = 900
@@ -47,75 +55,11 @@ _UNASKED = "default_factory_not_called"
 
 _DAY = 86_400
 _YEAR = 365 * _DAY
-_APPENDED = re.compile(r"/(bot[^/]*|file|v\d+|messages)$")
-_TOKEN = re.compile(r"\d+:[\w-]+", re.ASCII)
 _PASSWORD = re.compile(r"://[^/@]*?:(?P<password>.*)@")
-_MONGODB = re.compile(r"mongodb(\+srv)?://[^/\s]+", re.ASCII)
-
-
-def _root(value: str) -> str:
-    """The part of an address that the bot's clients append their paths to."""
-    try:
-        parts = urlsplit(value)
-        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_address = False
-    if not is_address or re.search(r"\s", value):
-        raise ValueError("must be an http:// or https:// address")
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise ValueError("must be a plain address, without a user name, '?' or '#'")
-    root = value.rstrip("/")
-    if _APPENDED.search(root):
-        raise ValueError("must be the root of the API: the bot appends the rest of the path itself")
-    return root
-
-
-def _telegram_token(value: SecretStr) -> SecretStr:
-    if not _TOKEN.fullmatch(value.get_secret_value()):
-        raise ValueError("must look like digits:letters, as @BotFather gave it")
-    return value
-
-
-def _mongodb_uri(value: SecretStr) -> SecretStr:
-    if not _MONGODB.match(value.get_secret_value()):
-        raise ValueError("must begin with mongodb:// or mongodb+srv:// and name a host")
-    return value
-
-
-def _readable(path: Path) -> Path:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        text = ""
-    if not text.strip():
-        raise ValueError("must name a file with text (UTF-8) that the bot can read")
-    return path
-
-
-def _user_ids(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    words = value.replace(",", " ").split()
-    if not all(word.isascii() and word.isdigit() and int(word) for word in words):
-        raise ValueError("must be Telegram user ids (positive whole numbers), separated by commas")
-    ids = frozenset(int(word) for word in words)
-    for shared in sorted(ids & SHARED_IDS.keys()):
-        raise ValueError(f"must not hold {shared}: Telegram uses it for all {SHARED_IDS[shared]}, not for one person")
-    return ids
 
 
 def _access(known: Mapping[str, Any]) -> Literal["open", "list"]:
     return "list" if known.get("allowed_user_ids") else "open"
-
-
-def _upper(value: object) -> object:
-    return value.upper() if isinstance(value, str) else value
-
-
-Address = Annotated[str, AfterValidator(_root)]
-UserIds = Annotated[frozenset[int], BeforeValidator(_user_ids)]
-ModelName = Annotated[str, StringConstraints(pattern=r"^\S+$")]
-Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(_upper)]
 
 
 class Settings(BaseModel):
@@ -123,9 +67,7 @@ class Settings(BaseModel):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore", validate_default=True)
 
-    telegram_bot_token: Annotated[SecretStr, AfterValidator(_telegram_token)] = Field(
-        description="The bot's token from @BotFather"
-    )
+    telegram_bot_token: Token = Field(description="The bot's token from @BotFather")
     telegram_api_url: Address = Field(TELEGRAM_URL, description="Root of the Bot API")
     anthropic_base_url: Address = Field(ANTHROPIC_URL, description="Root of a server that speaks `/v1/messages`")
     anthropic_api_key: SecretStr | None = Field(
@@ -134,11 +76,11 @@ class Settings(BaseModel):
     model: ModelName = Field("claude-sonnet-5-5", description="The model that answers")
     summary_model: ModelName = Field("claude-haiku-5-5", description="The model that writes summaries")
     max_tokens: int = Field(4096, ge=1, le=128_000, description="Longest answer of one model call, in tokens")
-    system_prompt_file: Annotated[Path, AfterValidator(_readable)] | None = Field(
+    system_prompt_file: TextFile | None = Field(
         None, description="A text file that replaces the built-in system prompt"
     )
 
-    mongodb_uri: Annotated[SecretStr, AfterValidator(_mongodb_uri)] = Field(description="Connection string of MongoDB")
+    mongodb_uri: MongoUri = Field(description="Connection string of MongoDB")
     mongodb_database: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,63}$")] = Field(
         "bot", description="Name of the database: letters, digits, `_` and `-`"
     )
@@ -162,8 +104,17 @@ class Settings(BaseModel):
         default_factory=_access, description="Who may talk; unset: list where `ALLOWED_USER_IDS` is set, else open"
     )
 
-    port: int = Field(8080, ge=0, le=65_535, description="Port of `/healthz` and `/readyz`; 0 = any free one")
+    webhook_url: WebhookUrl | None = Field(
+        None, description="Public https address under which Telegram delivers updates; unset: long polling"
+    )
+    webhook_secret: WebhookSecret | None = Field(
+        None, description="Shared secret of the webhook: letters, digits, `_` and `-`; required with `WEBHOOK_URL`"
+    )
+    port: int = Field(
+        8080, ge=0, le=65_535, description="Port of the webhook, `/healthz`, `/readyz` and `/metrics`; 0 = any free one"
+    )
     workers: int = Field(32, ge=1, le=1000, description="Turns that run side by side in one process")
+    lease_seconds: int = Field(15, ge=3, le=300, description="How long a lane stays with a process that has died")
     grace_seconds: int = Field(25, ge=0, le=600, description="Time that running turns get to finish at SIGTERM")
     turn_seconds: int = Field(120, ge=1, le=3600, description="Longest turn")
     tool_seconds: int = Field(20, ge=1, le=3600, description="Longest run of one tool")
@@ -183,7 +134,7 @@ class Settings(BaseModel):
             problems = error.errors(include_url=False, include_input=False)
         # Outside the except block: pydantic's text, which may quote a value, must not follow as the cause.
         raise SettingsError(
-            "\n".join(dict.fromkeys(_line(problem) for problem in problems if problem["type"] != _UNASKED))
+            "\n".join(dict.fromkeys(line(cls, problem) for problem in problems if problem["type"] != _UNASKED))
         )
 
     @property
@@ -193,7 +144,8 @@ class Settings(BaseModel):
         found = _PASSWORD.search(uri)
         password = found["password"] if found else ""
         key = self.anthropic_api_key.get_secret_value() if self.anthropic_api_key else ""
-        forms = (token, token.partition(":")[2], key, uri, password, unquote_plus(password))
+        hook = self.webhook_secret.get_secret_value() if self.webhook_secret else ""
+        forms = (token, token.partition(":")[2], key, uri, password, unquote_plus(password), hook)
         return tuple(dict.fromkeys(form for form in forms if form))
 
     @field_validator("*", mode="before")
@@ -211,13 +163,20 @@ class Settings(BaseModel):
             raise ValueError(f"is not set, and {host} wants a key")
         return value
 
+    @field_validator("webhook_secret")
+    @classmethod
+    def _a_secret_where_there_is_a_webhook(cls, value: SecretStr | None, known: ValidationInfo) -> SecretStr | None:
+        if value is None and known.data.get("webhook_url") is not None:
+            raise ValueError("is not set, and WEBHOOK_URL is: anybody could send updates")
+        return value
+
     @field_validator("archive_days")
     @classmethod
     def _archive_outlives_sessions(cls, value: int, known: ValidationInfo) -> int:
         names = ("session_max_age_seconds", "session_ttl_seconds", "session_resume_seconds")
         days = math.ceil(sum(known.data.get(name, 0) for name in names) / _DAY)
         if value < days:
-            raise ValueError(f"must be at least {days}: {_listed(names)} together, or a living Session loses messages")
+            raise ValueError(f"must be at least {days}: {listed(names)} together, or a living Session loses messages")
         return value
 
     @field_validator("context_keep_messages")
@@ -240,55 +199,3 @@ class Settings(BaseModel):
         if value == "list" and not any(known.data.get(name, True) for name in ids):
             raise ValueError("is list, but neither ALLOWED_USER_IDS nor ADMIN_USER_IDS names anybody")
         return value
-
-
-def table() -> str:
-    """The settings as a Markdown table, as README shows it."""
-    rows = [f"| `{name.upper()}` | {_default(name)} | {_meaning(name)} |" for name in Settings.model_fields]
-    return "\n".join(["| Variable | Default | Meaning |", "|---|---|---|", *rows])
-
-
-def _default(name: str) -> str:
-    field = Settings.model_fields[name]
-    if field.is_required():
-        return "**required**"
-    return f"`{field.default}`" if isinstance(field.default, str | int) else ""
-
-
-def _meaning(name: str) -> str:
-    bounds = _bounds(name)
-    return f"{Settings.model_fields[name].description}{f' ({bounds})' if bounds else ''}"
-
-
-def _bounds(name: str) -> str:
-    """The values a variable accepts, where a list or a range says it."""
-    schema = Settings.model_json_schema()["properties"][name]
-    if "enum" in schema:
-        *others, last = schema["enum"]
-        return f"{', '.join(others)} or {last}".lower()
-    return f"{schema['minimum']} to {schema['maximum']}" if "minimum" in schema else ""
-
-
-def _listed(names: Iterable[str]) -> str:
-    return " + ".join(name.upper() for name in names)
-
-
-def _line(problem: ErrorDetails) -> str:
-    """What is wrong with one variable, without its value."""
-    name = str(problem["loc"][0])
-    match problem["type"]:
-        case "missing":
-            what = f"is not set: {Settings.model_fields[name].description}"
-        case "value_error":
-            what = str(problem["ctx"]["error"])
-        case _:
-            what = f"must be {_expected(name)}"
-    return f"{name.upper()} {what}"
-
-
-def _expected(name: str) -> str:
-    kind = Settings.model_json_schema()["properties"][name].get("type")
-    bounds = _bounds(name)
-    if kind == "integer":
-        return f"a whole number, {bounds}"
-    return bounds or f"spelt otherwise: {Settings.model_fields[name].description}"

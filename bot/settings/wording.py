@@ -1,0 +1,62 @@
+"""How settings are spoken of: the table README shows, and a line for each value that is missing or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+Model = type[BaseModel]
+
+
+def table(model: Model) -> str:
+    """The settings as a Markdown table, as README shows it."""
+    rows = [f"| `{name.upper()}` | {_default(model, name)} | {_meaning(model, name)} |" for name in model.model_fields]
+    return "\n".join(["| Variable | Default | Meaning |", "|---|---|---|", *rows])
+
+
+def _default(model: Model, name: str) -> str:
+    field = model.model_fields[name]
+    if field.is_required():
+        return "**required**"
+    return f"`{field.default}`" if isinstance(field.default, str | int) else ""
+
+
+def _meaning(model: Model, name: str) -> str:
+    bounds = _bounds(model, name)
+    return f"{model.model_fields[name].description}{f' ({bounds})' if bounds else ''}"
+
+
+def _bounds(model: Model, name: str) -> str:
+    """The values a variable accepts, where a list or a range says it."""
+    schema = model.model_json_schema()["properties"][name]
+    if "enum" in schema:
+        *others, last = schema["enum"]
+        return f"{', '.join(others)} or {last}".lower()
+    return f"{schema['minimum']} to {schema['maximum']}" if "minimum" in schema else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    return " + ".join(name.upper() for name in names)
+
+
+def line(model: Model, problem: ErrorDetails) -> str:
+    """What is wrong with one variable, without its value."""
+    name = str(problem["loc"][0])
+    match problem["type"]:
+        case "missing":
+            what = f"is not set: {model.model_fields[name].description}"
+        case "value_error":
+            what = str(problem["ctx"]["error"])
+        case _:
+            what = f"must be {_expected(model, name)}"
+    return f"{name.upper()} {what}"
+
+
+def _expected(model: Model, name: str) -> str:
+    kind = model.model_json_schema()["properties"][name].get("type")
+    bounds = _bounds(model, name)
+    if kind == "integer":
+        return f"a whole number, {bounds}"
+    return bounds or f"spelt otherwise: {model.model_fields[name].description}"

@@ -1,0 +1,283 @@
+"""The durable inbox: what was accepted survives every process, and is handled by one worker at a time.
+
+    put      insert the entry (its unique _id finds a repetition), then announce it to its lane; only then may Telegram
+             forget the update. A crash between the two is mended by the repetition.
+    claim    lease a ready lane whose lease is over, by the server's clock; the fence grows
+    next     the entries that wait in the lane, in the order of their ids
+    finish   the fate of a batch, if no later holder has touched its entries
+    release  not ready any more, unless something was announced since the claim: then there is more to do
+
+Every write of a holder carries its fence and misses when a later one has been there, which is a LaneLost; so a process
+that wakes up after its lease changes nothing. Before it sends, it looks at its own clock: `require_lease`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from pymongo import ReturnDocument
+from pymongo.asynchronous.database import AsyncDatabase
+
+from bot.errors import LaneLost
+from bot.inbox import Batch, Claim, Entry, State
+from bot.owner import Lane
+from bot.ports import Clock, Json
+from bot.store.batches import leading
+from bot.store.calls import Calls, Duplicate
+from bot.store.documents import Document, moment
+
+READ_AHEAD = 60
+FORGOTTEN = frozenset({"done", "cancelled", "refused"})
+"""Fates after which nobody will want to see the update again."""
+UNCERTAIN = "uncertain"
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+LaneOf = Callable[[Json], Lane]
+"""Whose an update is and where it belongs: asked of the authenticated update itself, never of a stored id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """This process, as its leases name it, and how long a lease lasts."""
+
+    id: str
+    lease_seconds: float
+
+
+class MongoInbox:
+    """The Inbox of a running bot."""
+
+    def __init__(
+        self, database: AsyncDatabase[Document], calls: Calls, clock: Clock, holder: Holder, lane_of: LaneOf
+    ) -> None:
+        self.entries = database["inbox"]
+        self.calls = calls
+        self._lanes = database["lanes"]
+        self._clock = clock
+        self._holder = holder
+        self._lane_of = lane_of
+        self._leased_until: dict[str, float] = {}
+        self._arrived = asyncio.Event()
+
+    # ----------------------------------------------------------------------------------------------- arriving
+
+    async def put(self, entry: Entry) -> bool:
+        is_new = await self._insert(entry)
+        if is_new or await self._waits(entry.id):
+            await self._announce(entry)
+            self._arrived.set()
+        return is_new
+
+    async def _insert(self, entry: Entry) -> bool:
+        document = {
+            "_id": entry.id,
+            "lane": entry.lane.id,
+            "ownerId": entry.lane.owner.id,
+            "kind": entry.kind,
+            "cancels": entry.cancels,
+            "gathers": entry.gathers,
+            "update": dict(entry.update),
+            "state": "queued",
+            "receivedAt": moment(entry.received_at),
+            "fence": 0,
+            "sent": [],
+            "effects": [],
+        }
+        try:
+            async with self.calls:
+                await self.entries.insert_one(document)
+        except Duplicate:
+            return False
+        return True
+
+    async def _waits(self, update_id: int) -> bool:
+        async with self.calls:
+            return await self.entries.find_one({"_id": update_id, "state": "queued"}, {"_id": 1}) is not None
+
+    async def _announce(self, entry: Entry) -> None:
+        update: Document = {
+            "$set": {"ready": True, "ownerId": entry.lane.owner.id, "lastSeen": moment(self._clock.now())},
+            "$inc": {"arrivals": 1},
+            "$setOnInsert": {"leaseBy": None, "leaseUntil": NEVER, "fence": 0, "tries": 0},
+        }
+        if entry.cancels:
+            update["$max"] = {"cancel.before": entry.id}
+        try:
+            await self._upsert(entry.lane.id, update)
+        except Duplicate:  # two first announcements of a lane at once: the server lets one of them fail
+            await self._upsert(entry.lane.id, update)
+
+    async def _upsert(self, lane: str, update: Document) -> None:
+        async with self.calls:
+            await self._lanes.update_one({"_id": lane}, update, upsert=True)
+
+    # ------------------------------------------------------------------------------------------------ leasing
+
+    async def claim(self, busy: Collection[str]) -> Claim | None:
+        self._arrived.clear()
+        asked_at = _now()
+        where = {"_id": {"$nin": list(busy)}, "ready": True, "$expr": {"$lt": ["$leaseUntil", "$$NOW"]}}
+        taken = {"fence": {"$add": ["$fence", 1]}, "tries": {"$add": ["$tries", 1]}, "leaseBy": self._holder.id}
+        async with self.calls:
+            before = await self._lanes.find_one_and_update(
+                where,
+                [{"$set": {**taken, "leaseUntil": self._lease_end}}],
+                sort=[("leaseUntil", 1)],
+                return_document=ReturnDocument.BEFORE,
+            )
+        if before is None:
+            return None
+        self._leased_until[before["_id"]] = asked_at + self._holder.lease_seconds
+        return Claim(
+            lane=before["_id"],
+            fence=before["fence"] + 1,
+            tries=before["tries"] + 1,
+            is_retry=before["leaseBy"] is not None,
+            arrivals=before["arrivals"],
+        )
+
+    @property
+    def _lease_end(self) -> Document:
+        return {"$add": ["$$NOW", int(self._holder.lease_seconds * 1000)]}
+
+    async def keep(self, claims: Sequence[Claim]) -> Collection[str]:
+        lanes = [claim.lane for claim in claims]
+        held = {"_id": {"$in": lanes}, "leaseBy": self._holder.id}
+        asked_at = _now()
+        async with self.calls:
+            kept = await self._lanes.update_many(held, [{"$set": {"leaseUntil": self._lease_end}}])
+        lost = set() if kept.matched_count == len(lanes) else set(lanes) - await self._held(held)
+        self._leased_until |= dict.fromkeys(set(lanes) - lost, asked_at + self._holder.lease_seconds)
+        return lost
+
+    async def _held(self, held: Document) -> set[str]:
+        async with self.calls:
+            return {lane["_id"] for lane in await self._lanes.find(held, {"_id": 1}).to_list(None)}
+
+    async def release(self, claim: Claim) -> Claim | None:
+        free = {"ready": False, "leaseBy": None, "tries": 0}
+        async with self.calls:
+            released = await self._lanes.update_one(
+                {"_id": claim.lane, "fence": claim.fence, "arrivals": claim.arrivals},
+                {"$set": free, "$unset": {"cancel": ""}, "$currentDate": {"leaseUntil": True}},
+            )
+        if released.matched_count:
+            self._leased_until.pop(claim.lane, None)
+            return None
+        async with self.calls:
+            lane = await self._lanes.find_one({"_id": claim.lane, "fence": claim.fence}, {"arrivals": 1})
+        if lane is None:
+            raise LaneLost
+        return replace(claim, arrivals=lane["arrivals"])
+
+    async def hand_back(self, claim: Claim, seconds: float = 0.0) -> None:
+        self._leased_until.pop(claim.lane, None)
+        tries = {"$max": [{"$subtract": ["$tries", 1]}, 0]}
+        until = {"$add": ["$$NOW", int(seconds * 1000)]}
+        free = {"ready": True, "leaseBy": None, "leaseUntil": until, "tries": tries}
+        async with self.calls:
+            await self._lanes.update_one({"_id": claim.lane, "fence": claim.fence}, [{"$set": free}])
+        asyncio.get_running_loop().call_later(seconds, self._arrived.set)
+
+    # ----------------------------------------------------------------------------------------------- handling
+
+    async def next(self, claim: Claim) -> Batch | None:
+        waiting = {"lane": claim.lane, "state": "queued"}
+        async with self.calls:
+            found = await self.entries.find(waiting).sort("_id", 1).limit(READ_AHEAD).to_list(None)
+        return leading(claim, [self._entry(document) for document in found], self._clock.now())
+
+    def _entry(self, document: Document) -> Entry:
+        lane = self._lane_of(document["update"])
+        return Entry(
+            id=document["_id"],
+            lane=lane if lane.id == document["lane"] else replace(lane, aside=True),
+            kind=document["kind"],
+            update=document["update"],
+            received_at=document["receivedAt"],
+            cancels=document["cancels"],
+            gathers=document["gathers"],
+            sent=len(document["sent"]),
+        )
+
+    async def finish(self, batch: Batch, state: State) -> Claim:
+        claim, ids = batch.claim, [entry.id for entry in batch.entries]
+        fate: Document = {"state": state, "turn": batch.turn, "doneAt": moment(self._clock.now()), "fence": claim.fence}
+        update: Document = {"$set": fate, **({"$unset": {"update": ""}} if state in FORGOTTEN else {})}
+        async with self.calls:
+            ended = await self.entries.update_many(
+                {"_id": {"$in": ids}, "state": "queued", "fence": {"$lte": claim.fence}}, update
+            )
+        if ended.matched_count != len(ids):
+            raise LaneLost
+        if batch.entries[0].cancels:
+            await self._change(claim, {"cancel.before": {"$lte": ids[-1]}}, {"$unset": {"cancel": ""}})
+        if claim.tries > 1:
+            # The entry that was tried so often is gone; the next one starts from the beginning.
+            await self._change(claim, {}, {"$set": {"tries": 1}})
+        return replace(claim, tries=1)
+
+    async def _change(self, claim: Claim, where: Document, update: Document) -> None:
+        async with self.calls:
+            await self._lanes.update_one({"_id": claim.lane, "fence": claim.fence, **where}, update)
+
+    async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
+        told = {"_id": {"$in": list(lanes)}, "cancel.before": {"$gt": 0}}
+        async with self.calls:
+            found = await self._lanes.find(told, {"cancel": 1}).to_list(None)
+        return {lane["_id"]: lane["cancel"]["before"] for lane in found}
+
+    async def wait(self) -> None:
+        await self._arrived.wait()
+
+    def record(self, batch: Batch) -> MongoRecord:
+        return MongoRecord(self, batch)
+
+    def holds(self, claim: Claim) -> bool:
+        """Whether the lease surely lasts, by this process's own clock, which also runs while the process is frozen."""
+        return _now() < self._leased_until.get(claim.lane, 0.0)
+
+
+class MongoRecord:
+    """The record of one run, kept on the entries of its batch."""
+
+    def __init__(self, inbox: MongoInbox, batch: Batch) -> None:
+        self._inbox = inbox
+        self._claim = batch.claim
+        self._sent = {entry.id: entry.sent for entry in batch.entries}
+
+    def require_lease(self) -> None:
+        if not self._inbox.holds(self._claim):
+            raise LaneLost
+
+    def parts_sent(self, turn: int) -> int:
+        return self._sent.get(turn, 0)
+
+    async def part_sent(self, turn: int, message_id: int | None) -> None:
+        sent = self.parts_sent(turn)
+        if not await self._push(turn, {"sent": {"$size": sent}}, "sent", message_id or UNCERTAIN):
+            raise LaneLost
+        self._sent[turn] = sent + 1
+
+    async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
+        effect = {"tool": tool, "argsHash": arguments}
+        if await self._push(turn, {"effects": {"$ne": effect}}, "effects", effect):
+            return True
+        async with self._inbox.calls:
+            if await self._inbox.entries.find_one({"_id": turn, "effects": effect}, {"_id": 1}) is None:
+                raise LaneLost
+        return False
+
+    async def _push(self, turn: int, where: Document, field: str, value: Any) -> bool:
+        mine = {"_id": turn, "state": "queued", "fence": {"$lte": self._claim.fence}}
+        update = {"$push": {field: value}, "$set": {"fence": self._claim.fence}}
+        async with self._inbox.calls:
+            return (await self._inbox.entries.update_one(mine | where, update)).matched_count == 1
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
