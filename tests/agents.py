@@ -6,8 +6,9 @@ from bot.agent.limits import Limits, Pauses
 from bot.agent.loop import Agent
 from bot.agent.prompt import Prompt
 from bot.agent.scripted import Scripted, illegal
-from bot.agent.tools import Arguments, Tool, Toolbox
-from tests.builders import ANNA, ANNAS_CHAT, question, session
+from bot.agent.tools import Arguments, Tool, Toolbox, ToolContext
+from bot.store.memory_inbox import MemoryRecord
+from tests.builders import ANNA, ANNAS_CHAT, NOON, question, session
 
 MODEL = "claude-sonnet-5-5"
 
@@ -35,7 +36,7 @@ class Screen:
     async def notice(self, key, **values):
         raise AssertionError("the agent gives no notices")
 
-    async def deliver(self, markdown):
+    async def deliver(self, markdown, *, turn):
         raise AssertionError("the agent delivers nothing")
 
 
@@ -49,11 +50,16 @@ class Sleeps:
         self.seconds.append(seconds)
 
 
-def tool(name="echo", run=None, arguments=Words):
+def tool(name="echo", run=None, arguments=Words, *, has_effect=False):
     async def echo(context, given):
         return f"echo: {given.words}"
 
-    return Tool(name, f"Does {name}.", arguments, run or echo)
+    return Tool(name, f"Does {name}.", arguments, run or echo, has_effect)
+
+
+def tool_context(owner=ANNA, place=ANNAS_CHAT, turn=1, *, record=None, **more):
+    """Anna's first turn, of which nothing was recorded before."""
+    return ToolContext(owner, place, turn, NOON, record or MemoryRecord(), **more)
 
 
 def agent(model, *tools, sleep=None, random=lambda: 0.0, **limits):
@@ -65,7 +71,8 @@ async def run(model, *tools, asked="hello", of=None, screen=None, **options):
     """One turn of Anna's; a list of lines is a script. What leaves the turn must be legal."""
     model = Scripted(*model) if isinstance(model, list) else model
     of = of or session()
-    answer = await agent(model, *tools, **options).run(ANNA, ANNAS_CHAT, of, question(asked), screen or Screen())
+    asks = agent(model, *tools, **options)
+    answer = await asks.run(ANNA, of, question(asked), screen or Screen(), MemoryRecord())
     entries = [{"role": "user", "content": [{"type": "text", "text": asked}]}]
     entries += [{"role": role, "content": list(content)} for role, content in answer.exchange]
     assert illegal(entries) == ""

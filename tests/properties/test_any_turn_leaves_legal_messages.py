@@ -10,8 +10,9 @@ from bot.agent.scripted import Line, Scripted, breaks, calls, fails, illegal, sa
 from bot.compaction import Triggers, covered
 from bot.errors import EmptyAnswer, ModelBusy, PromptTooLong, ToolFailed
 from bot.session import Summary, number, words
+from bot.store.memory_inbox import MemoryRecord
 from tests.agents import Screen, agent, tool
-from tests.builders import ANNA, ANNAS_CHAT, NOON, question, session
+from tests.builders import ANNA, NOON, question, session
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
@@ -54,7 +55,8 @@ async def one_turn(of, update, script):
     screen = Screen()
     model = Scripted(*script, otherwise=lambda _: says("That is all."))
     try:
-        answer = await agent(model, tool("moody", moody), model_calls=4).run(ANNA, ANNAS_CHAT, of, asked, screen)
+        asks = agent(model, tool("moody", moody), model_calls=4)
+        answer = await asks.run(ANNA, of, asked, screen, MemoryRecord())
     except (ModelBusy, PromptTooLong, EmptyAnswer):  # and no ModelMisconfigured: that would be an illegal request
         assert not screen.shown
         return False

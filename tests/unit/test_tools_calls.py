@@ -9,10 +9,9 @@ import pytest
 
 from bot.agent.calls import Calls, cap
 from bot.agent.limits import Limits
-from bot.agent.tools import Toolbox, ToolContext
+from bot.agent.tools import Toolbox
 from bot.errors import ToolFailed
-from tests.agents import tool
-from tests.builders import ANNA, ANNAS_CHAT, NOON
+from tests.agents import tool, tool_context
 
 SECRET = "mongodb://bot:hunter2@db/bot"  # a planted one
 
@@ -22,8 +21,7 @@ def call(name="echo", position=0, **arguments):
 
 
 async def answer(*calls, tools=(), **limits):
-    context = ToolContext(ANNA, ANNAS_CHAT, 77, NOON)
-    return await Calls(Toolbox(tools or [tool()]), context, Limits(**limits)).answer(calls)
+    return await Calls(Toolbox(tools or [tool()]), tool_context(turn=77), Limits(**limits)).answer(calls)
 
 
 def raising(error):

@@ -7,15 +7,16 @@ import re
 import pytest
 
 from bot.agent.toolbox.notes import MOST_NOTES, notes_tools
-from bot.agent.tools import Toolbox, ToolContext
+from bot.agent.tools import Toolbox
 from bot.errors import ToolFailed
 from bot.ports import Note
 from bot.store.memory import MemoryNotes
+from tests.agents import tool_context
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, GROUP, NOON
 
-ANNAS = ToolContext(ANNA, ANNAS_CHAT, 1, NOON)
-ANNA_IN_GROUP = ToolContext(ANNA, GROUP, 2, NOON)
-BORIS_IN_GROUP = ToolContext(BORIS, GROUP, 3, NOON)
+ANNAS = tool_context()
+ANNA_IN_GROUP = tool_context(place=GROUP, turn=2)
+BORIS_IN_GROUP = tool_context(BORIS, GROUP, turn=3)
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ async def test_a_repeated_turn_remembers_once(use):
 
 
 async def test_another_turn_makes_another_note(use):
-    later = ToolContext(ANNA, ANNAS_CHAT, 2, NOON)
+    later = tool_context(turn=2)
     assert await use("remember", text="tea") != await use("remember", later, text="tea")
 
 

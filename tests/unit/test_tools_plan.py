@@ -7,11 +7,11 @@ import pytest
 from bot.agent.prompt import task_text
 from bot.agent.scripted import Scripted, calls, says
 from bot.agent.toolbox.plan import MOST_FACTS, MOST_STEPS, plan_tools
-from bot.agent.tools import TaskSlot, Toolbox, ToolContext
+from bot.agent.tools import TaskSlot, Toolbox
 from bot.errors import ToolFailed
 from bot.session import Fact, Step, Task
-from tests.agents import run
-from tests.builders import ANNA, ANNAS_CHAT, NOON, session
+from tests.agents import run, tool_context
+from tests.builders import session
 
 TASK = Task("Trip", (Step("book"), Step("pack")), (Fact("budget", "300"),))
 
@@ -19,7 +19,7 @@ TASK = Task("Trip", (Step("book"), Step("pack")), (Fact("budget", "300"),))
 @pytest.fixture
 def desk():
     """A context whose slot holds a plan, and the use of the tools on it."""
-    context = ToolContext(ANNA, ANNAS_CHAT, 1, NOON, TaskSlot(TASK))
+    context = tool_context(slot=TaskSlot(TASK))
     toolbox = Toolbox(plan_tools())
 
     async def use(name, **arguments):
@@ -65,7 +65,7 @@ async def test_a_plan_is_closed(desk):
 @pytest.mark.parametrize("name", ["update_plan", "close_plan"])
 async def test_without_a_plan_there_is_nothing_to(name):
     with pytest.raises(ToolFailed, match="set_plan"):
-        await Toolbox(plan_tools()).run(ToolContext(ANNA, ANNAS_CHAT, 1, NOON), name, {})
+        await Toolbox(plan_tools()).run(tool_context(), name, {})
 
 
 @pytest.mark.parametrize(

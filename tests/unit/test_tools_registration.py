@@ -8,12 +8,11 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from bot.agent.tools import Arguments, Tool, Toolbox, ToolContext
+from bot.agent.tools import Arguments, Tool, Toolbox
 from bot.errors import StartError, ToolFailed
-from tests.agents import Words, tool
-from tests.builders import ANNA, ANNAS_CHAT, NOON
+from tests.agents import Words, tool, tool_context
 
-CONTEXT = ToolContext(ANNA, ANNAS_CHAT, 1, NOON)
+CONTEXT = tool_context()
 
 
 def model(**fields):
