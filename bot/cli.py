@@ -24,6 +24,7 @@ from bot.settings import Settings
 
 FAULT = 2
 """The exit code of a start that failed."""
+MOST_PORT = 65_535
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -91,11 +92,17 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--clock", type=Path, metavar="FILE", help=argparse.SUPPRESS)
     showing = _add(commands, "demo", demo, "show the whole bot in a browser, without a token, a key or a database")
     showing.add_argument("--folder", type=Path, metavar="PATH", help="where what is said is kept (default: your own)")
-    showing.add_argument("--port", type=int, default=8088, help="port of the page; the next ones where it is taken")
+    showing.add_argument("--port", type=_port, default=8088, help="port of the page; the next ones where it is taken")
     showing.add_argument("--no-browser", dest="browser", action="store_false", help="do not open a browser")
     checking = _add(commands, "check", check, "compare the database's indexes and validators with what they should be")
     checking.add_argument("--repair", action="store_true", help="create and mend them")
     return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_PORT:
+        raise argparse.ArgumentTypeError(f"must be a whole number, 0 to {MOST_PORT} (0 = any free one)")
+    return int(text)
 
 
 def _add(

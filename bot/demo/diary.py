@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.demo.telegram.bell import Bell
+from bot.demo.wire import spelt
 from bot.ports import Clock
 
 KEPT = 500
@@ -44,8 +45,7 @@ class Diary:
         """Something happened."""
         self._number += 1
         whom = {"person": about.person, "chat": about.chat, "thread": about.thread, "session": about.session}
-        at = self._clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        self._kept.append({"number": self._number, "at": at, "what": what, **whom, **fields})
+        self._kept.append({"number": self._number, "at": spelt(self._clock.now()), "what": what, **whom, **fields})
         self._bell.ring()
 
     def since(self, number: int) -> Sequence[Happening]:

@@ -6,14 +6,13 @@ another person's words cannot be in the answer. Documents are shown as they are;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from bson import encode
 from pymongo.asynchronous.database import AsyncDatabase
 
+from bot.demo.wire import spelt
 from bot.owner import Owner, Place
 from bot.ports import Clock
 from bot.session import Lifetime
@@ -53,12 +52,3 @@ class Glass:
         """Seconds until a message would come too late, by idleness or by age."""
         over = min(document["lastActive"] + self.lifetime.idle, document["createdAt"] + self.lifetime.max_age)
         return float(round((over - self.clock.now()).total_seconds(), 1))
-
-
-def spelt(value: Any) -> Any:
-    """The value as JSON can carry it."""
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if isinstance(value, Mapping):
-        return {name: spelt(inner) for name, inner in value.items()}
-    return [spelt(inner) for inner in value] if isinstance(value, list | tuple) else value

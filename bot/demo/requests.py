@@ -15,6 +15,7 @@ from bot.demo.claude.journal import Exchange, Journal
 from bot.demo.claude.prompt import blocks_of, canonical
 from bot.demo.diary import About, Diary
 from bot.demo.telegram.world import World
+from bot.demo.wire import spelt
 from bot.owner import Owner
 
 PATIENCE = 3600.0
@@ -106,7 +107,7 @@ def _last_said(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 def _laid_out(exchange: Exchange, before: Exchange | None) -> Json:
     usage = {name: count for name, count in exchange.usage.items() if name.endswith("_tokens")}
     return {
-        "at": exchange.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "at": spelt(exchange.at),
         "model": exchange.body.get("model"),
         "state": exchange.state,
         "parts": _parts(exchange.body, before.body if before else {}),

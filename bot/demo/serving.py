@@ -38,7 +38,6 @@ async def serving(routes: Sequence[web.RouteDef], port: int, page: Path = PAGE) 
 
 def files(folder: Path) -> list[web.RouteDef]:
     """The files of a folder, of the kinds a page is made of; index.html at its root."""
-
     folder = folder.resolve()
 
     def found(name: str) -> Path:

@@ -48,10 +48,10 @@ from typing import Any
 from aiohttp import web
 
 from bot.demo.diary import About
-from bot.demo.glass import spelt
 from bot.demo.telegram.control import Control
 from bot.demo.theft import Theft, leaked
 from bot.demo.town import DATABASE, Town
+from bot.demo.wire import spelt
 from bot.errors import StartError, StoreError
 from bot.owner import Owner, Place
 

@@ -18,6 +18,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure, PyMongoError
 
 from bot.demo.diary import About, Diary
+from bot.demo.wire import spelt
 from bot.ports import Clock
 
 ASK_SECONDS = 0.5
@@ -161,5 +162,4 @@ class Watch:
         if now.epoch != before.epoch:
             yield "compacted", {"from": before.messages, "to": now.messages, "epoch": now.epoch}
         elif now.fails > before.fails:
-            next_at = now.next_at and now.next_at.isoformat().replace("+00:00", "Z")
-            yield "summariser-failed", {"fails": now.fails, "nextAt": next_at}
+            yield "summariser-failed", {"fails": now.fails, "nextAt": spelt(now.next_at)}
