@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import traceback
 from collections import Counter
 from collections.abc import Sequence
 
 from bot.agent.limits import Limits
 from bot.agent.tools import Toolbox, ToolContext
 from bot.errors import LaneLost, ToolFailed
+from bot.ops.logs import whereabouts
 from bot.session import Block, clean
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Calls:
         if not isinstance(outcome, Exception) or isinstance(outcome, LaneLost):
             raise outcome
         level = logging.INFO if isinstance(outcome, ToolFailed) else logging.WARNING
-        log.log(level, "turn %d: tool %.64s: %s", self._context.turn, call["name"], _whereabouts(outcome))
+        log.log(level, "turn %d: tool %.64s: %s", self._context.turn, call["name"], whereabouts(outcome))
         return {**block, "content": cap(_excuse(outcome), self._limits.tool_output_chars), "is_error": True}
 
 
@@ -74,13 +74,6 @@ def _excuse(error: Exception) -> str:
         case TimeoutError():
             return "The tool took too long and was stopped."
     return "The tool failed."
-
-
-def _whereabouts(error: Exception) -> str:
-    """The error's type and place, for the log: its text could quote arguments or secrets."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{place}"
 
 
 def cap(text: str, limit: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -63,6 +64,13 @@ def redactor(secrets: Iterable[str]) -> Redact:
         return text
 
     return redact
+
+
+def whereabouts(error: BaseException) -> str:
+    """An error's type and place: a foreign error's text may quote what people wrote, or a secret."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"
 
 
 class ConsoleFormatter(logging.Formatter):

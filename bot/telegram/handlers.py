@@ -17,6 +17,7 @@ from telegram.ext import Application, ApplicationBuilder
 from bot.errors import BotError, ChatBusy, ChatUnreachable, DeliveryError, LaneLost, StoreUnavailable
 from bot.inbox import Batch, Entry, Record, Run, State
 from bot.telegram.commands import COMMANDS, Call, Desk
+from bot.telegram.connection import Connection
 from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
 from bot.telegram.identity import identify
@@ -30,8 +31,7 @@ log = logging.getLogger(__name__)
 Work = Callable[[TelegramReply], Awaitable[None]]
 
 POOL_SECONDS = 10
-POLLING_CONNECTIONS = 4
-"""One is the library's default; a long poll that was torn may hold it for ever."""
+CONNECTIONS = 256
 
 
 def application(token: str, api_url: str) -> Application[Any, Any, Any, Any, Any, Any]:
@@ -43,8 +43,7 @@ def application(token: str, api_url: str) -> Application[Any, Any, Any, Any, Any
         .base_file_url(f"{api_url}/file/bot")
         .updater(None)
         .job_queue(None)
-        .pool_timeout(POOL_SECONDS)
-        .get_updates_connection_pool_size(POLLING_CONNECTIONS)
+        .request(Connection(CONNECTIONS, pool_timeout=POOL_SECONDS))
         .build()
     )
 

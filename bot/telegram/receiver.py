@@ -13,8 +13,9 @@ from telegram import Update
 
 from bot.errors import StoreUnavailable
 from bot.inbox import Entry, Inbox, Kind
+from bot.ops.logs import whereabouts
 from bot.owner import Lane, Owner
-from bot.ports import Clock
+from bot.ports import Clock, Json
 from bot.telegram.commands import COMMANDS
 from bot.telegram.hints import Hints
 from bot.telegram.identity import Refusal, Sender, identify
@@ -35,14 +36,14 @@ class Receiver:
         self._hints = hints
         self._allowed = allowed
 
-    async def receive(self, update: Update) -> None:
-        """Accept an update. Once this returns, Telegram may forget it; raises StoreUnavailable when it must not."""
+    async def receive(self, raw: Json) -> None:
+        """Accept an update, as sent. Once this returns, Telegram may forget it; raises StoreUnavailable if not."""
         try:
-            await self._sort(update)
+            await self._sort(Update.de_json(clean(raw)))
         except StoreUnavailable:
             raise
-        except Exception:  # one bad update must not stop the intake
-            log.exception("update %d could not be read and is dropped", update.update_id)
+        except Exception as error:  # noqa: BLE001 - one bad update must not stop the intake
+            log.warning("update %d could not be read and is dropped: %s", raw["update_id"], whereabouts(error))
 
     async def _sort(self, update: Update) -> None:
         kind = kind_of(update, self._account)
@@ -64,7 +65,7 @@ class Receiver:
             id=update.update_id,
             lane=Lane(sender.owner, sender.place, aside=command is not None and command.aside),
             kind=kind,
-            update=clean(update.to_dict()),
+            update=update.to_dict(),
             received_at=self._clock.now(),
             cancels=command is not None and command.cancels,
             gathers=kind == "content" and gathers(update),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -29,8 +30,8 @@ ANNA, BORIS = 7, 8
 class Recording(MemoryInbox):
     """The inbox in memory, and what it was given. `away` refusals come before it takes anything."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, clock):
+        super().__init__(clock)
         self.entries = []
         self.away = 0
 
@@ -53,7 +54,7 @@ class Intake:
 
     def __init__(self, server, bot):
         self.server, self.bot = server, bot
-        self.inbox = Recording()
+        self.inbox = Recording(server.world.clock)
         self.naps = Naps()
         self.hints = Hints(Gateway(bot, sleep=self.naps))
         account = Account(bot.id, bot.username)
@@ -249,8 +250,8 @@ async def test_an_edit_is_received_and_opens_nothing(intake, anna):
 async def test_an_update_that_comes_twice_is_taken_once(intake, anna):
     anna.says("hello")
     [update] = await intake.bot.get_updates(timeout=0)
-    await intake.receiver.receive(update)
-    await intake.receiver.receive(update)
+    await intake.receiver.receive(update.to_dict())
+    await intake.receiver.receive(update.to_dict())
     assert intake.inbox.words == ["hello"]
 
 
@@ -313,6 +314,51 @@ async def test_an_update_that_breaks_the_receiver_is_dropped_and_the_next_one_ta
     await intake.all_received(intake.another())
     assert intake.inbox.words[0] == "hello"
     assert any("is dropped" in line for line in warnings(caplog))
+
+
+GARBLED = [
+    '{"ok": true, "result": [{"update_id": 1, "message": {"text": "heron',
+    '{"ok": true}',
+    '{"ok": true, "result": {"heron": 1}}',
+    '{"ok": true, "result": [{"message": {"text": "heron"}}]}',
+    '["heron"]',
+    '"heron"',
+    "null",
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("status", [200, 502])
+@pytest.mark.parametrize("body", GARBLED, ids=lambda body: body[:50])
+async def test_an_answer_that_is_not_telegrams_stops_no_polling_and_is_not_printed(intake, anna, caplog, body, status):
+    intake.server.faults.next("deleteWebhook", Fault.garbled(body, status))
+    intake.server.faults.next("getUpdates", Fault.garbled(body, status), Fault.garbled(body, status))
+    anna.says("hello")
+    await intake.all_received()
+    assert intake.inbox.words == ["hello", "that was all"]
+    assert intake.naps.taken[-2:] == [1, 2]
+    assert "heron" not in caplog.text
+
+
+UNREADABLE = [
+    {"message": {"message_id": 5, "text": "heron"}},
+    {"message": {"message_id": 5, "date": "heron", "chat": {"id": ANNA, "type": "private"}, "text": "heron"}},
+    {"message": {"message_id": 5, "date": 10**18, "chat": {"id": ANNA, "type": "private"}, "text": "heron"}},
+    {"message": "heron"},
+    {"edited_message": ["heron"]},
+    {"callback_query": {"id": "heron"}},
+]
+
+
+@pytest.mark.parametrize("unreadable", UNREADABLE, ids=json.dumps)
+async def test_an_update_that_cannot_be_read_is_dropped_without_a_word_of_it(intake, anna, caplog, unreadable):
+    anna.says("before")
+    intake.server.deliver(unreadable)
+    anna.says("after")
+    await intake.all_received()
+    assert intake.inbox.words == ["before", "after", "that was all"]
+    assert len(warnings(caplog)) == 1
+    assert "heron" not in caplog.text
 
 
 async def test_what_no_store_can_hold_is_mended_on_the_way_in(intake, anna):

@@ -25,7 +25,8 @@ class Fault:
 
     refusal: Refused | None = None
     page: int = 0
-    """Answer with this status and an HTML page, as a proxy would."""
+    """Answer with this status and an HTML page, as a proxy would, or with `body`."""
+    body: str = ""
     drop: bool = False
     seconds: float = 0
     gate: asyncio.Event | None = None
@@ -52,6 +53,11 @@ class Fault:
     def broken(status: int = 502, when: When = "before") -> Fault:
         """500, 502 and the like: an HTML page instead of JSON."""
         return Fault(page=status, when=when)
+
+    @staticmethod
+    def garbled(body: str, status: int = 200, when: When = "before") -> Fault:
+        """An answer that is none of Telegram's: half a body, or JSON of another kind."""
+        return Fault(page=status, body=body, when=when)
 
     @staticmethod
     def dropped(when: When = "before") -> Fault:

@@ -95,7 +95,7 @@ class Surface:
 
     def _page(self, call: Call, fault: Fault) -> web.Response:
         self.journal.end(call, fault.page, error="HTML page")
-        return web.Response(status=fault.page, text=PAGE.format(fault.page), content_type="text/html")
+        return web.Response(status=fault.page, text=fault.body or PAGE.format(fault.page), content_type="text/html")
 
 
 def _refused(refusal: Refused) -> web.Response:
