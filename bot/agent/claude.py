@@ -2,8 +2,8 @@
 
 One client for the life of the process, no retries of its own (the loop has them), exactly one kind of credential. A
 call has succeeded when a stop reason arrived, not when the stream merely ended. The silence limit counts parsed events:
-pings keep a connection alive, not an answer. The SDK lets seven kinds of failure through that are no APIError;
-`classify` turns every kind into one of ours, with a message made of codes only: the vendor's texts may quote anything.
+pings keep a connection alive, not an answer. The SDK lets much through that is no error of its own; `classify` turns
+everything into one of ours, with a message made of codes only: the vendor's texts may quote anything.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from bot.agent.prompt import with_breakpoints
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
 from bot.ports import Completion, Json, Request
 from bot.session import Block, Usage, clean
-
-OFFICIAL = "https://api.anthropic.com"
+from bot.settings import ANTHROPIC_URL
 
 _FAILURES = (
     anthropic.AnthropicError,
@@ -67,7 +66,7 @@ class Endpoint:
     @classmethod
     def at(cls, url: str, key: str) -> Endpoint:
         """What is known of the server at this address."""
-        return cls(url, key, caching=urlsplit(url).hostname == urlsplit(OFFICIAL).hostname)
+        return cls(url, key, caching=urlsplit(url).hostname == urlsplit(ANTHROPIC_URL).hostname)
 
 
 class Claude:

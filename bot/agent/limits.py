@@ -1,7 +1,8 @@
 """What one turn may cost: calls, tools and time.
 
-Every number is a setting. Reaching one ends the turn in words, never in an exception, as long as there is anything to
-say; a turn in which the model never answered at all is a ModelBusy, so that the person can try again.
+What an operator may want to weigh is a setting, the rest has its value here. Reaching a limit ends the turn in words,
+never in an exception, as long as there is anything to say; a turn in which the model never answered at all is a
+ModelBusy, so that the person can try again.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import json
 import httpx2
 import pytest
 
-from bot.agent.claude import OFFICIAL, Claude, Endpoint, body, classify
+from bot.agent.claude import Claude, Endpoint, body, classify
 from bot.agent.prompt import STOPPED
 from bot.demo.claude.answers import Answer, Whole, call, calls, think
 from bot.demo.claude.faults import Fault, Reply
@@ -16,6 +16,7 @@ from bot.demo.claude.server import ClaudeServer
 from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
 from bot.ports import Request
 from bot.session import Usage, number
+from bot.settings import ANTHROPIC_URL
 from tests.agents import MODEL, Screen, results, run, tool
 from tests.builders import NOON, dialogue, question, session, text
 
@@ -339,7 +340,9 @@ async def test_a_server_without_a_key_is_asked_all_the_same(server):
     await claude.aclose()
 
 
-@pytest.mark.parametrize(("url", "caching"), [(OFFICIAL, True), (f"{OFFICIAL}/", True), ("http://gpu:8080", False)])
+@pytest.mark.parametrize(
+    ("url", "caching"), [(ANTHROPIC_URL, True), (f"{ANTHROPIC_URL}/", True), ("http://gpu:8080", False)]
+)
 def test_an_unknown_server_gets_plain_requests(url, caching):
     """C75"""
     sent = body(request(), Endpoint.at(url, KEY))
