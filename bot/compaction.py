@@ -174,9 +174,9 @@ class Compactor:
 
 def transcript(previous: Summary | None, messages: Sequence[Message]) -> str:
     """What the summariser reads: the previous summary and exactly the messages to be covered, as marked data."""
-    lines = "\n".join(f"{message.role}: {_closed(legible(message.content))}" for message in messages)
+    lines = "\n".join(f"{message.role}: {_harmless(legible(message.content))}" for message in messages)
     old = (
-        f'<previous_summary epoch="{previous.epoch}">\n{_closed(previous.text)}\n</previous_summary>\n'
+        f'<previous_summary epoch="{previous.epoch}">\n{_harmless(previous.text)}\n</previous_summary>\n'
         if previous
         else ""
     )
@@ -196,7 +196,7 @@ def validated(completion: Completion, session: Session) -> str:
     return text
 
 
-def _closed(text: str) -> str:
+def _harmless(text: str) -> str:
     """Data cannot close the tag it stands in."""
     return text.replace("</", "<\\/")
 
