@@ -3,35 +3,104 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
-from bot.ports import Entry, Inbox
+from bot.store import schema, shape
+from bot.store.inbox import Holder, MongoInbox
 from bot.store.memory_inbox import MemoryInbox
+from bot.store.mongo import connect
+from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))
 BORIS = Lane(Owner(2), Place(2))
 COMMANDS = ("command", "press")
 
 
-def entry(update_id: int, lane: Lane = ANNA, kind="content", *, cancels=False) -> Entry:
-    return Entry(update_id, lane, kind, {"update_id": update_id}, datetime(2026, 1, 5, tzinfo=UTC), cancels=cancels)
+def lane_of(update) -> Lane:
+    """As the frontend does it, from what Telegram sent."""
+    owner_id, chat_id, thread_id = update["from"]
+    return Lane(Owner(owner_id), Place(chat_id, thread_id))
+
+
+@asynccontextmanager
+async def in_memory(request, clock):
+    yield MemoryInbox(clock)
+
+
+def through(driver):
+    @asynccontextmanager
+    async def in_mongodb(request, clock):
+        uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("database")
+        store = await connect(uri, name, driver=driver, clock=clock, keep=timedelta(days=1))
+        await schema.ensure(store.database, shape.MOST_SECONDS)
+        yield MongoInbox(store.database, store.calls, clock, Holder("here", lease_seconds=15), lane_of)
+        await store.close()
+
+    return in_mongodb
+
+
+INBOXES = {"memory": in_memory, "motor": through("motor"), "pymongo": through("pymongo")}
+
+
+@pytest.fixture(params=INBOXES)
+async def inbox(request, clock):
+    async with INBOXES[request.param](request, clock) as opened:
+        yield opened
+
+
+def entry(update_id: int, lane: Lane = ANNA, kind="content", *, at=NOON, **marks) -> Entry:
+    sender = [lane.owner.id, lane.place.chat_id, lane.place.thread_id]
+    return Entry(update_id, lane, kind, {"update_id": update_id, "from": sender}, at, **marks)
 
 
 def new(update_id: int, lane: Lane = ANNA) -> Entry:
     return entry(update_id, lane, "command", cancels=True)
 
 
-@pytest.fixture(params=["memory"])
-def inbox() -> Inbox:
-    return MemoryInbox()
+def ids(batch):
+    return batch and [waiting.id for waiting in batch.entries]
 
 
 async def ids_of_next(inbox, claim):
-    batch = await inbox.next(claim)
-    return batch and [waiting.id for waiting in batch.entries]
+    return ids(await inbox.next(claim))
+
+
+async def claimed(inbox, *entries):
+    """The lane in which these wait."""
+    for waiting in entries:
+        assert await inbox.put(waiting)
+    claim = await inbox.claim(())
+    assert claim is not None
+    return claim
+
+
+async def eventually_claimed(inbox):
+    async with asyncio.timeout(10):
+        while (claim := await inbox.claim(())) is None:  # noqa: ASYNC110 - the end of a delay is announced to nobody
+            await asyncio.sleep(0.02)
+    return claim
+
+
+async def handled(inbox, claim):
+    """Finish what waits, batch by batch, and give the lane back; what was seen."""
+    seen = []
+    while claim is not None:
+        batch = await inbox.next(claim)
+        if batch is None:
+            claim = await inbox.release(claim)
+        else:
+            seen.append(batch)
+            claim = await inbox.finish(batch, "done")
+    return seen
+
+
+# ----------------------------------------------------------------------------------------------- accepting
 
 
 async def test_an_update_is_accepted_once(inbox):
@@ -41,136 +110,312 @@ async def test_an_update_is_accepted_once(inbox):
     assert await inbox.put(entry(7))
 
 
-async def test_a_finished_update_is_not_accepted_again(inbox):
+@pytest.mark.parametrize("state", ["done", "failed", "cancelled", "dead", "refused"])
+async def test_a_finished_update_is_not_accepted_again(inbox, state):
     """C11: Telegram repeats what it believes undelivered."""
-    await inbox.put(entry(1))
-    claim = await inbox.claim()
-    batch = await inbox.next(claim)
-    await inbox.finish(batch, "done")
-    await inbox.release(claim)
+    claim = await claimed(inbox, entry(1))
+    await inbox.release(await inbox.finish(await inbox.next(claim), state))
 
     assert not await inbox.put(entry(1))
-    assert await inbox.claim() is None
+    assert await inbox.claim(()) is None
 
 
-async def test_a_lane_is_held_once(inbox):
-    await inbox.put(entry(1))
-    held = await inbox.claim()
-    await inbox.put(entry(2))
-
-    assert held.lane == ANNA
-    assert await inbox.claim() is None
-
-
-async def test_lanes_are_claimed_side_by_side(inbox):
-    """C23: no lane waits for another one."""
-    await inbox.put(entry(1, ANNA))
-    await inbox.put(entry(2, BORIS))
-
-    assert {(await inbox.claim()).lane, (await inbox.claim()).lane} == {ANNA, BORIS}
-
-
-async def test_waiting_messages_make_one_batch_in_the_order_sent(inbox):
-    for update_id in (5, 3, 4):
-        await inbox.put(entry(update_id))
-    claim = await inbox.claim()
-
-    assert await ids_of_next(inbox, claim) == [5, 3, 4]
-
-
-async def test_a_batch_holds_at_most_twenty_messages(inbox):
-    for update_id in range(25):
-        await inbox.put(entry(update_id))
-    claim = await inbox.claim()
+@pytest.mark.parametrize(
+    "put",
+    [
+        entry(1, Lane(Owner(1), Place(-100500, 7)), at=NOON + timedelta(milliseconds=250)),
+        entry(1, Lane(Owner(1), Place(1), aside=True), "command"),
+        replace(entry(1), update={**entry(1).update, "message": {"text": "ж", "entities": [{"offset": 0}], "x": None}}),
+        entry(1, kind="press"),
+        entry(1, gathers=True),
+    ],
+    ids=["a topic", "aside", "an update", "a press", "gathering"],
+)
+async def test_an_entry_comes_back_as_it_was_put(inbox, put):
+    await inbox.put(put)
+    claim = await eventually_claimed(inbox)
     batch = await inbox.next(claim)
-    await inbox.finish(batch, "done")
 
-    assert [waiting.id for waiting in batch.entries] == list(range(20))
-    assert await ids_of_next(inbox, claim) == list(range(20, 25))
-
-
-@pytest.mark.parametrize("kind", COMMANDS)
-async def test_commands_keep_their_place_among_messages(inbox, kind):
-    await inbox.put(entry(1))
-    await inbox.put(entry(2, kind=kind))
-    await inbox.put(entry(3))
-    claim = await inbox.claim()
-    seen = []
-    while (batch := await inbox.next(claim)) is not None:
-        seen.append([waiting.id for waiting in batch.entries])
-        await inbox.finish(batch, "done")
-
-    assert seen == [[1], [2], [3]]
-
-
-async def test_what_is_not_finished_is_handed_out_again(inbox):
-    await inbox.put(entry(1))
-    claim = await inbox.claim()
-    await inbox.next(claim)
-    await inbox.release(claim)
-
-    again = await inbox.claim()
-    assert again.fence > claim.fence
-    assert await ids_of_next(inbox, again) == [1]
-
-
-async def test_what_arrives_while_the_lane_is_held_is_found_after_its_release(inbox):
-    await inbox.put(entry(1))
-    claim = await inbox.claim()
-    await inbox.finish(await inbox.next(claim), "done")
-    await inbox.put(entry(2))
-    await inbox.release(claim)
-
-    assert await ids_of_next(inbox, await inbox.claim()) == [2]
-
-
-async def test_a_busy_lane_does_not_starve_the_others(inbox):
-    await inbox.put(entry(1, ANNA))
-    claim = await inbox.claim()
-    await inbox.put(entry(2, ANNA))
-    await inbox.put(entry(3, BORIS))
-    await inbox.release(claim)
-
-    assert (await inbox.claim()).lane == BORIS
-
-
-async def test_a_cancelling_command_is_told_to_the_lane_it_stands_in_and_to_no_other(inbox):
-    await inbox.put(entry(1, ANNA))
-    await inbox.put(entry(2, BORIS))
-    await inbox.claim()
-    await inbox.put(new(3, ANNA))
-
-    assert list(await inbox.cancelled([ANNA, BORIS])) == [ANNA]
-
-
-async def test_messages_before_a_cancelling_command_are_overtaken_and_those_after_it_are_not(inbox):
-    for waiting in (entry(1), entry(2), new(3), entry(4)):
-        await inbox.put(waiting)
-    claim = await inbox.claim()
-    seen = []
-    while (batch := await inbox.next(claim)) is not None:
-        seen.append(([waiting.id for waiting in batch.entries], batch.overtaken))
-        await inbox.finish(batch, "done")
-
-    assert seen == [([1, 2], True), ([3], False), ([4], False)]
-    assert not await inbox.cancelled([ANNA])
-
-
-async def test_the_last_of_two_cancelling_commands_decides(inbox):
-    for waiting in (new(1), entry(2), new(3), entry(4)):
-        await inbox.put(waiting)
-    claim = await inbox.claim()
-    overtaken: dict[int, bool] = {}
-    while (batch := await inbox.next(claim)) is not None:
-        overtaken |= {waiting.id: batch.overtaken for waiting in batch.entries}
-        await inbox.finish(batch, "done")
-
-    assert overtaken == {1: False, 2: True, 3: False, 4: False}
+    assert batch.entries == (put,)
+    assert (batch.turn, batch.lane, batch.claim.lane) == (1, put.lane, put.lane.id)
 
 
 async def test_waiting_ends_when_something_arrives(inbox):
-    assert await inbox.claim() is None
+    assert await inbox.claim(()) is None
     waiting = asyncio.create_task(inbox.wait())
     await inbox.put(entry(1))
 
     await asyncio.wait_for(waiting, 5)
+
+
+# ------------------------------------------------------------------------------------------------ claiming
+
+
+async def test_a_lane_is_held_once(inbox):
+    held = await claimed(inbox, entry(1))
+    await inbox.put(entry(2))
+
+    assert (held.lane, held.tries, held.is_retry) == (ANNA.id, 1, False)
+    assert await inbox.claim(()) is None
+
+
+async def test_of_many_who_claim_at_once_one_gets_the_lane(inbox):
+    await inbox.put(entry(1))
+    claims = await asyncio.gather(*(inbox.claim(()) for _ in range(10)))
+
+    assert len([claim for claim in claims if claim is not None]) == 1
+
+
+async def test_lanes_are_claimed_side_by_side(inbox):
+    """C23: no lane waits for another one; what is aside of a talk does not wait for it either."""
+    aside = replace(ANNA, aside=True)
+    for number, lane in enumerate((ANNA, BORIS, aside)):
+        await inbox.put(entry(number, lane))
+
+    assert {(await inbox.claim(())).lane for _ in range(3)} == {ANNA.id, BORIS.id, aside.id}
+
+
+async def test_a_busy_lane_is_not_claimed(inbox):
+    """A process does not claim a lane of which it still runs something, whatever the inbox believes."""
+    await inbox.put(entry(1, ANNA))
+    assert await inbox.claim({ANNA.id}) is None
+
+    await inbox.put(entry(2, BORIS))
+    assert (await inbox.claim({ANNA.id})).lane == BORIS.id
+    assert (await inbox.claim({BORIS.id})).lane == ANNA.id
+
+
+async def test_a_lane_that_is_held_is_kept(inbox):
+    assert not await inbox.keep([await claimed(inbox, entry(1))])
+
+
+# ------------------------------------------------------------------------------------------------- batches
+
+
+async def test_waiting_messages_make_one_batch_in_the_order_of_their_ids(inbox):
+    claim = await claimed(inbox, entry(5), entry(3), entry(4))
+
+    assert await ids_of_next(inbox, claim) == [3, 4, 5]
+
+
+async def test_a_batch_holds_at_most_twenty_messages(inbox):
+    claim = await claimed(inbox, *(entry(update_id) for update_id in range(1, 26)))
+
+    assert [ids(batch) for batch in await handled(inbox, claim)] == [list(range(1, 21)), list(range(21, 26))]
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+async def test_commands_go_alone_and_keep_their_place_among_messages(inbox, kind):
+    claim = await claimed(inbox, entry(1), entry(2, kind=kind), entry(3, kind=kind), entry(4), entry(5))
+
+    assert [ids(batch) for batch in await handled(inbox, claim)] == [[1], [2], [3], [4, 5]]
+
+
+async def test_after_a_crash_one_message_goes_at_a_time(inbox):
+    """The one that breaks the process can be told from the rest; and what comes after it begins with its first try."""
+    claim = await claimed(inbox, entry(1), entry(2), entry(3))
+    batch = await inbox.next(replace(claim, tries=2, is_retry=True))
+    going_on = await inbox.finish(batch, "done")
+
+    assert ids(batch) == [1]
+    assert (going_on.tries, going_on.is_retry) == (1, True)
+    assert await ids_of_next(inbox, going_on) == [2, 3]
+
+
+async def test_what_is_finished_is_gone(inbox):
+    claim = await claimed(inbox, entry(1))
+    claim = await inbox.finish(await inbox.next(claim), "done")
+
+    assert await inbox.next(claim) is None
+
+
+# ----------------------------------------------------------------------------------------------- gathering
+
+YOUNG = timedelta(seconds=1.2)
+
+
+async def test_a_batch_is_early_while_its_last_message_gathers_and_is_young(inbox, clock):
+    claim = await claimed(inbox, entry(1, at=clock.now()))
+    clock.advance(timedelta(seconds=10))
+    await inbox.put(entry(2, at=clock.now(), gathers=True))
+
+    assert (await inbox.next(claim)).early == pytest.approx(1.2)
+    clock.advance(timedelta(seconds=0.9))
+    assert (await inbox.next(claim)).early == pytest.approx(0.3)
+    clock.advance(timedelta(seconds=0.3))
+    assert ((await inbox.next(claim)).early, await ids_of_next(inbox, claim)) == (0, [1, 2])
+    clock.advance(timedelta(seconds=60))
+    assert (await inbox.next(claim)).early == 0
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [entry(1), entry(2)],
+        [entry(1), entry(2, gathers=True), entry(3)],
+        [entry(1), entry(2, gathers=True), entry(3, kind="command")],
+        [entry(update_id, gathers=update_id == 20) for update_id in range(1, 21)],
+    ],
+    ids=["none gathers", "the last does not gather", "a command follows", "the batch is full"],
+)
+async def test_nothing_is_waited_for_in_vain(inbox, clock, entries):
+    claim = await claimed(inbox, *(replace(waiting, received_at=clock.now()) for waiting in entries))
+
+    assert (await inbox.next(claim)).early == 0
+
+
+# ---------------------------------------------------------------------------------------------- cancelling
+
+
+async def test_a_cancelling_command_is_told_to_the_lane_it_stands_in_and_to_no_other(inbox):
+    await claimed(inbox, entry(1, ANNA))
+    await claimed(inbox, entry(2, BORIS))
+    assert not await inbox.cancelled([ANNA.id, BORIS.id])
+    await inbox.put(new(3, ANNA))
+
+    assert dict(await inbox.cancelled([ANNA.id, BORIS.id])) == {ANNA.id: 3}
+    assert not await inbox.cancelled([BORIS.id])
+    assert not await inbox.cancelled([])
+
+
+async def test_messages_before_a_cancelling_command_are_overtaken_and_those_after_it_are_not(inbox):
+    claim = await claimed(inbox, entry(1), entry(2), new(3), entry(4))
+    seen = [(ids(batch), batch.overtaken) for batch in await handled(inbox, claim)]
+
+    assert seen == [([1, 2], True), ([3], False), ([4], False)]
+    assert not await inbox.cancelled([ANNA.id])
+
+
+async def test_other_commands_before_a_cancelling_one_are_carried_out(inbox):
+    """Only messages are overtaken, never commands."""
+    claim = await claimed(inbox, entry(1), entry(2, kind="command"), entry(3), new(4))
+    seen = [(ids(batch), batch.overtaken) for batch in await handled(inbox, claim)]
+
+    assert seen == [([1], True), ([2], False), ([3], True), ([4], False)]
+
+
+async def test_the_last_of_two_cancelling_commands_decides(inbox):
+    claim = await claimed(inbox, new(1), entry(2))
+    await inbox.put(new(3))
+    await inbox.put(entry(4))
+    assert dict(await inbox.cancelled([ANNA.id])) == {ANNA.id: 3}
+    seen = [(ids(batch), batch.overtaken) for batch in await handled(inbox, claim)]
+
+    assert seen == [([1], False), ([2], True), ([3], False), ([4], False)]
+
+
+async def test_an_earlier_command_that_comes_later_takes_nothing_back(inbox):
+    await claimed(inbox, new(5), new(3))
+
+    assert dict(await inbox.cancelled([ANNA.id])) == {ANNA.id: 5}
+
+
+async def test_a_cancelling_command_that_comes_again_cancels_nothing(inbox):
+    await handled(inbox, await claimed(inbox, new(3)))
+    await claimed(inbox, entry(4))
+    await inbox.put(new(3))
+
+    assert not await inbox.cancelled([ANNA.id])
+
+
+# --------------------------------------------------------------------------------------------- giving back
+
+
+async def test_a_lane_that_was_handed_back_is_claimed_again_with_its_entries(inbox):
+    """It was no try, and no crash."""
+    claim = await claimed(inbox, entry(1), entry(2))
+    await inbox.next(claim)
+    await inbox.hand_back(claim)
+    again = await inbox.claim(())
+
+    assert again.fence > claim.fence
+    assert (again.lane, again.tries, again.is_retry) == (ANNA.id, 1, False)
+    assert await ids_of_next(inbox, again) == [1, 2]
+
+
+async def test_a_lane_that_was_handed_back_for_a_while_is_claimed_when_that_is_over(inbox):
+    """What comes meanwhile does not end the wait: Telegram asked for it."""
+    claim = await claimed(inbox, entry(1))
+    await inbox.hand_back(claim, 1.0)
+    await inbox.put(entry(2))
+    assert await inbox.claim(()) is None
+
+    again = await eventually_claimed(inbox)
+    assert again.fence > claim.fence
+    assert await ids_of_next(inbox, again) == [1, 2]
+
+
+async def test_a_lane_that_is_handed_back_does_not_starve_the_others(inbox):
+    claim = await claimed(inbox, entry(1, ANNA))
+    await inbox.put(entry(2, ANNA))
+    await inbox.put(entry(3, BORIS))
+    await inbox.hand_back(claim)
+
+    assert (await inbox.claim(())).lane == BORIS.id
+
+
+async def test_a_lane_in_which_nothing_waits_is_given_back_for_good(inbox):
+    claim = await claimed(inbox, entry(1))
+    claim = await inbox.finish(await inbox.next(claim), "done")
+
+    assert await inbox.release(claim) is None
+    assert await inbox.claim(()) is None
+    again = await claimed(inbox, entry(2))
+    assert again.fence > claim.fence
+
+
+async def test_what_arrives_before_the_release_is_gone_on_with(inbox):
+    claim = await claimed(inbox, entry(1))
+    claim = await inbox.finish(await inbox.next(claim), "done")
+    assert await inbox.next(claim) is None
+    await inbox.put(entry(2))
+    going_on = await inbox.release(claim)
+
+    assert await inbox.claim(()) is None
+    assert [ids(batch) for batch in await handled(inbox, going_on)] == [[2]]
+
+
+async def test_a_release_ends_what_was_told_to_the_lane(inbox):
+    await handled(inbox, await claimed(inbox, entry(1), new(2)))
+    await claimed(inbox, entry(3))
+
+    assert not await inbox.cancelled([ANNA.id])
+
+
+# ----------------------------------------------------------------------------------------- what is recorded
+
+
+async def handed_on(inbox, claim):
+    """What the next holder of the lane is given."""
+    await inbox.hand_back(claim)
+    return await inbox.next(await inbox.claim(()))
+
+
+async def test_parts_that_were_sent_are_known_to_the_next_holder(inbox):
+    """Also the one of which nobody knows whether it arrived: it takes its place among them."""
+    claim = await claimed(inbox, entry(1), entry(2))
+    record = inbox.record(await inbox.next(claim))
+    record.require_lease()
+    assert record.parts_sent(1) == 0
+    await record.part_sent(1, 501)
+    await record.part_sent(1, None)
+    assert record.parts_sent(1) == 2
+
+    later = inbox.record(await handed_on(inbox, claim))
+    assert (later.parts_sent(1), later.parts_sent(2)) == (2, 0)
+    await later.part_sent(1, 503)
+    assert later.parts_sent(1) == 3
+
+
+async def test_an_effect_begins_once_whoever_holds_the_lane(inbox):
+    claim = await claimed(inbox, entry(1), entry(2))
+    record = inbox.record(await inbox.next(claim))
+    assert await record.effect_begins(1, "send", "hash")
+    assert not await record.effect_begins(1, "send", "hash")
+    assert await record.effect_begins(1, "send", "other")
+    assert await record.effect_begins(1, "order", "hash")
+
+    later = inbox.record(await handed_on(inbox, claim))
+    assert not await later.effect_begins(1, "send", "hash")
+    assert not await later.effect_begins(1, "order", "hash")
+    assert await later.effect_begins(2, "send", "hash")
