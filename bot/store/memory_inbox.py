@@ -78,7 +78,7 @@ class MemoryInbox:
             self._record.forget(entry.id)
             if entry.id == queue.cancel_before:
                 queue.cancel_before = None
-        return batch.claim
+        return replace(batch.claim, tries=1)
 
     async def release(self, claim: Claim) -> Claim | None:
         if self._queues[claim.lane].waiting:
