@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import re
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +24,9 @@ from bot.session import clean
 from bot.telegram.splitting import PART_UNITS, Chunk, is_visible, split
 
 LONGEST_FORMATTED = 60_000
-LONGEST_ON_THE_LOOP = 8_000
+LONGEST_ON_THE_LOOP = 4_000
+DEEPEST = 50
+"""Lists and quotations inside each other; each item is indented as deep as it lies, so thousands would be a flood."""
 ESCAPING_ROUNDS = 20
 SCATTERED = 4
 """How many times more parts than the text alone would take are too many to pay for its formatting."""
@@ -62,7 +64,7 @@ def format_chunks(markdown: str) -> tuple[Chunk, ...]:
 def formatted(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
     """An answer as text and entities, of any length; without entities where it cannot be formatted."""
     escaped = _escaped(markdown) if len(markdown) <= LONGEST_FORMATTED else None
-    if escaped is None:
+    if escaped is None or _depth(escaped) > DEEPEST:
         return markdown, ()
     text, found = convert(escaped, config=_config())
     if not is_visible(text):
@@ -127,6 +129,12 @@ def _vanishing(source: bytes) -> list[int]:
     definitions = pyromark.reference_definitions(text, options=OPTIONS) if "]:" in text else {}
     unused = {found["span"]["start"] for label, found in definitions.items() if label.casefold() not in used}
     return sorted(html | unused)
+
+
+def _depth(markdown: str) -> int:
+    """How many elements of it lie inside each other."""
+    events = (event for event in pyromark.events(markdown, options=OPTIONS) if isinstance(event, dict))
+    return max(accumulate(("Start" in event) - ("End" in event) for event in events), default=0)
 
 
 def _label(start: Any) -> str:

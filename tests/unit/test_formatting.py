@@ -164,6 +164,8 @@ HOSTILE = {
     "open tags": "<a " * 15_000,
     "whole tags": "<a>" * 15_000,
     "quotes": "> " * 20_000,
+    "quoted lists": "> - " * 15_000,
+    "lists in lists": "1. " * 20_000,
     "brackets": "[" * 50_000,
     "blocks of html": "<div>\n" * 9_000,
     "comments": "<!--" * 14_000,
