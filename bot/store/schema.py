@@ -1,12 +1,10 @@
-"""The collections' shape: indexes, validators and expiry, compared with what the server has, and mended.
+"""What `shape` wants, compared with what the server has, and mended: validators, indexes, expiry, the view.
 
 Idempotent, for `bot check --repair` and a start; two replicas may run it at once. Validators refuse unknown fields (a
 misspelt or smuggled-in `isAdmin` never lands), while readers ignore them: so at an upgrade the repair runs first and
 widens the validators, then replicas of both versions work side by side, and a new field becomes required one release
 later. They are `moderate`: every insert and every sound document is checked, but a document from before a stricter
 rule can still be committed to.
-
-An emulation such as mongomock-motor knows no validators; `ensure_indexes` is all it can have.
 """
 
 from __future__ import annotations
@@ -43,16 +41,6 @@ async def inspect(database: AsyncDatabase[Document], expire_after: int) -> list[
 async def ensure(database: AsyncDatabase[Document], expire_after: int) -> list[str]:
     """Mend all differences; the sentences of what was mended."""
     differences = await _differences(database, expire_after)
-    return await _mended(differences)
-
-
-async def ensure_indexes(database: AsyncDatabase[Document], expire_after: int) -> list[str]:
-    """Make the indexes only: for emulations that know neither validators nor collMod."""
-    found = [await _index_differences(database, collection) for collection in collections(expire_after)]
-    return await _mended([difference for some in found for difference in some])
-
-
-async def _mended(differences: list[Difference]) -> list[str]:
     for difference in differences:
         async with Calls():
             await difference.mend()
@@ -62,41 +50,33 @@ async def _mended(differences: list[Difference]) -> list[str]:
 async def _differences(database: AsyncDatabase[Document], expire_after: int) -> list[Difference]:
     found: list[Difference] = []
     for collection in collections(expire_after):
-        found += await _validator_differences(database, collection)
+        rules = {"validator": collection.validator, **_CHECKED}
+        found += await _compared(database, "Collection", collection.name, rules, "has another validator")
         found += await _index_differences(database, collection)
-    return found + await _view_differences(database)
+    for name, definition in OVERVIEW.items():
+        found += await _compared(database, "View", name, definition, "is another one")
+    return found
 
 
-async def _validator_differences(database: AsyncDatabase[Document], wanted: Collection) -> list[Difference]:
-    async with Calls():
-        answer = await database.command("listCollections", filter={"name": wanted.name})
-    rules = {"validator": wanted.validator, **_CHECKED}
-    existing = answer["cursor"]["firstBatch"]
-    if not existing:
-        return [Difference(f"Collection {wanted.name} is missing.", lambda: _create(database, wanted.name, rules))]
-    options = existing[0]["options"]
-    if {name: options.get(name) for name in rules} == rules:
-        return []
-    sentence = f"Collection {wanted.name} has another validator."
-    return [Difference(sentence, lambda: database.command({"collMod": wanted.name, **rules}))]
-
-
-async def _view_differences(database: AsyncDatabase[Document]) -> list[Difference]:
-    (name, wanted), *_ = OVERVIEW.items()
+async def _compared(
+    database: AsyncDatabase[Document], kind: str, name: str, wanted: Document, fault: str
+) -> list[Difference]:
+    """A collection's rules or a view's definition: the server keeps both as options, and changes both by collMod."""
     async with Calls():
         answer = await database.command("listCollections", filter={"name": name})
     existing = answer["cursor"]["firstBatch"]
     if not existing:
-        return [Difference(f"View {name} is missing.", lambda: _create(database, name, wanted))]
-    if existing[0]["options"] == wanted:
+        return [Difference(f"{kind} {name} is missing.", lambda: _create(database, name, wanted))]
+    options = existing[0]["options"]
+    if {option: options.get(option) for option in wanted} == wanted:
         return []
-    return [Difference(f"View {name} is another one.", lambda: database.command({"collMod": name, **wanted}))]
+    return [Difference(f"{kind} {name} {fault}.", lambda: database.command({"collMod": name, **wanted}))]
 
 
-async def _create(database: AsyncDatabase[Document], name: str, rules: Document) -> None:
+async def _create(database: AsyncDatabase[Document], name: str, options: Document) -> None:
     """Another replica may have been faster; it made the same."""
     try:
-        await database.command({"create": name, **rules})
+        await database.command({"create": name, **options})
     except OperationFailure as error:
         if error.code != _COLLECTION_EXISTS:
             raise
@@ -105,11 +85,11 @@ async def _create(database: AsyncDatabase[Document], name: str, rules: Document)
 async def _index_differences(database: AsyncDatabase[Document], wanted: Collection) -> list[Difference]:
     async with Calls():
         existing = await database[wanted.name].index_information()
-    compared = (_compared(database, wanted.name, index, existing.get(index.name)) for index in wanted.indexes)
+    compared = (_compared_index(database, wanted.name, index, existing.get(index.name)) for index in wanted.indexes)
     return [difference for difference in compared if difference]
 
 
-def _compared(
+def _compared_index(
     database: AsyncDatabase[Document], collection: str, index: Index, has: Mapping[str, Any] | None
 ) -> Difference | None:
     name = f"Index {collection}.{index.name}"
