@@ -29,9 +29,9 @@ _bound: ContextVar[Mapping[str, str | int]] = ContextVar("bound", default=Mappin
 
 
 @contextmanager
-def bound(*, turn: int, lane: str | None = None) -> Iterator[None]:
-    """Name the turn (and its lane) on every line that this task, and the tasks it starts, log inside the block."""
-    token = _bound.set({"turn": turn} if lane is None else {"turn": turn, "lane": lane})
+def bound(*, turn: int, lane: str) -> Iterator[None]:
+    """Name the turn and its lane on every line that this task, and the tasks it starts, log inside the block."""
+    token = _bound.set({"turn": turn, "lane": lane})
     try:
         yield
     finally:

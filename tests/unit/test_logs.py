@@ -128,7 +128,7 @@ def test_a_line_for_people_is_short(configured):
 
 def test_a_line_for_machines_is_one_object(configured):
     stream = configured("json")
-    with logs.bound(turn=17):
+    with logs.bound(turn=17, lane="a1"):
         log_with_traceback("why\nnot")
     [line] = stream.getvalue().splitlines()
     entry = json.loads(line)
@@ -147,7 +147,7 @@ async def test_each_task_names_its_own_turn(configured):
     both = asyncio.Barrier(2)
 
     async def turn(name):
-        with logs.bound(turn=name):
+        with logs.bound(turn=name, lane="a1"):
             await both.wait()
             logging.getLogger("bot.turn").info("of %s", name)
         logging.getLogger("bot.turn").info("outside")
