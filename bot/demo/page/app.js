@@ -8,99 +8,103 @@ import { language, speak, t } from "./texts.js";
 import { Tour } from "./tour.js";
 
 const WIDE = matchMedia("(min-width: 1200px)");
-const status = find(".toast");
-let stage, people, selected, panes = [], both = false, wasAway = false;
+let stage, people = [], panes = [], selected, both = false, isAway = false, fading;
 
-function report(words) {
-  clearTimeout(report.timer);
-  status.textContent = words;
-  status.hidden = false;
-  report.timer = setTimeout(() => (status.hidden = true), 8000);
+function toast(words, lasting = false) {
+  const node = find(".toast");
+  Object.assign(node, { textContent: words, hidden: false });
+  clearTimeout(fading);
+  if (!lasting) fading = setTimeout(() => (node.hidden = true), 6000);
 }
 
 async function away(connected) {
-  if (!connected) {
-    clearTimeout(report.timer);
-    Object.assign(status, { textContent: t("away"), hidden: false });
-    wasAway = true;
-  } else if (wasAway) {
-    wasAway = false;
-    report(t("back"));
-    await meet();
-    arrange();
-  }
+  if (!connected) toast(t("away"), true);
+  if (isAway && connected) toast(t("back"));
+  const isBack = isAway && connected;
+  isAway = !connected;
+  if (isBack) await meet(), arrange();
 }
 
-const glass = new Glass(find(".glass"), { people: () => people ?? [], away, moved: (state) => tour?.moved(state) });
+const glass = new Glass(find(".glass"), { people: () => people, away, moved: (state) => tour.moved(state) });
 const tour = new Tour(find(".tour"), {
-  write: (text) => current().write(text),
-  show: (node) => (view("glass"), perform(node)),
+  write: (key) => (view("glass"), pane().write(t(key, selected))),
+  press: (button) => (view("glass"), perform(button)),
 });
 
 // ---------------------------------------------------------------------------------------------- people and panes
 
 async function meet() {
-  stage = await ask("/stage");
-  const chats = await ask("/control/chats");
+  const [staged, chats] = await Promise.all([ask("/stage"), ask("/control/chats")]);
   people = chats.filter(({ id }) => id > 0).map(({ id, first_name }) => ({ id, name: first_name, chat: id }));
-  stage.groupTitle = chats.find(({ id }) => id === stage.group)?.title ?? "";
-  stage.people = people;
-  glass.idleSeconds = stage.settings.idleSeconds;
+  stage = { ...staged, people, groupTitle: chats.find(({ id }) => id === staged.group)?.title ?? "" };
   selected = people.find(({ id }) => id === selected?.id) ?? people[0];
+  glass.idleSeconds = stage.settings.idleSeconds;
+  find("#summariser").disabled = !stage.summariser.controllable;
+  find("#summariser").ariaPressed = String(stage.summariser.fails);
 }
 
-const current = () => panes.find(({ person }) => person.id === selected.id);
+const pane = (person = selected) => panes.find((known) => known.person === person);
+const other = (person) => people.find(({ id }) => id !== person.id) ?? person;
 
 function arrange() {
-  const isBoth = both && WIDE.matches;
-  const wanted = isBoth ? people.filter((person) => [selected, other(selected)].includes(person)) : [selected];
-  const chats = new Map(panes.map((pane) => [pane.person.id, pane.chat]));
-  for (const pane of panes) pane.close();
-  panes = wanted.map((person) => new Pane(person, stage, { report, away, chosen: () => select(person), opened: () => select(person) }));
+  const wanted = both && WIDE.matches ? people.filter((known) => [selected, other(selected)].includes(known)) : [selected];
+  const inGroup = new Set(panes.filter(({ chat }) => chat < 0).map(({ person }) => person.id));
+  for (const known of panes) known.close();
+  panes = wanted.map((person) => {
+    const chosen = () => select(person);
+    return new Pane(person, stage, { problem: toast, away, chosen, opened: chosen });
+  });
   find(".panes").replaceChildren(...panes.map(({ node }) => node));
-  for (const pane of panes) if (chats.get(pane.person.id) === stage.group) pane.open(stage.group);
+  for (const known of panes) if (inGroup.has(known.person.id)) known.open(stage.group);
+  glass.person = null;
   select(selected);
   say();
 }
 
-const other = (person) => people.find(({ id }) => id !== person.id) ?? person;
-
 function select(person) {
-  const pane = panes.find((known) => known.person === person);
-  if (!pane) return;
-  const changed = selected !== person || glass.person !== person || glass.chat !== pane.chat;
+  if (!pane(person) || (glass.person === person && glass.chat === pane(person).chat)) return;
   selected = person;
-  if (!changed) return;
-  for (const known of panes) known.node.classList.toggle("chosen", panes.length > 1 && known === pane);
-  glass.look(person, pane.chat);
+  for (const { node } of panes) node.classList.toggle("chosen", panes.length > 1 && node === pane().node);
+  glass.look(person, pane().chat);
   name();
 }
 
-// What carries the name of who is selected.
-function name() {
-  const buttons = people.map((person) =>
-    el(`button.tone${person.id % 5}`, { "aria-pressed": String(person === selected), onclick: () => choose(person) }, person.name),
-  );
-  const pair = el("button.pair", { "aria-pressed": String(both), onclick: () => ((both = !both), arrange()) }, t("both"));
-  const focused = document.activeElement?.closest(".people") && [...find(".people").children].indexOf(document.activeElement);
-  find(".people").replaceChildren(...buttons, pair);
-  if (Number.isInteger(focused)) find(".people").children[focused]?.focus();
-  find("#steal span").textContent = t("theft", { thief: other(selected).name, name: selected.name });
-}
-
 function choose(person) {
-  if (panes.some((pane) => pane.person === person)) return select(person);
+  if (pane(person)) return select(person);
   selected = person;
   arrange();
 }
 
-function say() {
-  speak(find("html").lang);
-  for (const button of findAll(".languages button")) button.ariaPressed = String(button.value === language);
-  for (const pane of panes) pane.say();
-  glass.say();
-  tour.say();
+// What carries the name of who is selected.
+function name() {
+  const names = people.map((person) =>
+    el("button", { ariaPressed: String(person === selected), onclick: () => choose(person) }, person.name),
+  );
+  const pair = el("button.pair", { ariaPressed: String(both), onclick: () => ((both = !both), arrange()) }, t("both"));
+  const focused = [...find(".people").children].indexOf(document.activeElement);
+  find(".people").replaceChildren(...names, pair);
+  find(".people").children[focused]?.focus();
+  find("#steal span").textContent = t("theft", { thief: other(selected).name, name: selected.name });
+}
+
+function say(code = language) {
+  speak(code);
+  for (const button of findAll(".languages button")) button.ariaPressed = String(button.value === code);
+  find(".where").textContent = t("where", { ...stage, mongodb: stage.mongodb ?? "–" });
+  for (const part of [...panes, glass, tour]) part.say();
   name();
+}
+
+async function add(event) {
+  event.preventDefault();
+  const field = find(".add input");
+  const first_name = field.value.trim();
+  if (field.hidden || !first_name) return void ((field.hidden = !field.hidden), field.focus());
+  const user_id = Math.max(...people.map(({ id }) => id)) + 1;
+  await ask("/control/person", { user_id, first_name, language_code: language });
+  Object.assign(field, { value: "", hidden: true });
+  await meet();
+  choose(people.find(({ id }) => id === user_id));
 }
 
 // ---------------------------------------------------------------------------------------------------- the buttons
@@ -111,26 +115,25 @@ const DEEDS = {
   summariser: async (button) => {
     const { fails } = await ask("/stage/summariser", { fails: button.ariaPressed !== "true" });
     button.ariaPressed = String(fails);
-    return t(fails ? "did_fails" : "did_mended");
+    return t(fails ? "did_fails" : "did_works");
   },
   steal: async () => {
     const { tries, leaked } = await ask("/stage/steal", { thief: other(selected).id, victim: selected.id });
-    return leaked ? t("did_leak") : t("did_steal", { count: tries.length, name: selected.name });
+    return t(leaked ? "did_leak" : "did_steal", { count: tries.length });
   },
 };
 
 async function perform(button) {
   const said = find(".things .said");
-  button.ariaBusy = "true";
   button.disabled = true;
+  said.textContent = "…";
   try {
     said.textContent = await DEEDS[button.id](button);
   } catch (problem) {
     said.textContent = t("failed", { why: problem.message });
   }
   button.disabled = false;
-  button.ariaBusy = "false";
-  glass.refresh();
+  await glass.refresh();
 }
 
 function view(shown) {
@@ -138,31 +141,15 @@ function view(shown) {
   for (const button of findAll(".views button")) button.ariaPressed = String(button.value === shown);
 }
 
-async function add(event) {
-  event.preventDefault();
-  const field = find(".add input");
-  if (field.hidden || !field.value.trim()) return void ((field.hidden = !field.hidden), field.hidden || field.focus());
-  const id = Math.max(...people.map((person) => person.id)) + 1;
-  await ask("/control/person", { user_id: id, first_name: field.value.trim(), language_code: language });
-  Object.assign(field, { value: "", hidden: true });
-  await meet();
-  choose(people.find((person) => person.id === id));
+function onClick(selector, act) {
+  for (const button of findAll(selector)) button.addEventListener("click", () => act(button));
 }
 
-function wire() {
-  for (const button of findAll(".things button")) button.addEventListener("click", () => perform(button));
-  for (const button of findAll(".views button")) button.addEventListener("click", () => view(button.value));
-  for (const button of findAll(".languages button")) {
-    button.addEventListener("click", () => ((find("html").lang = button.value), speak(button.value), say()));
-  }
-  find(".add").addEventListener("submit", add);
-  find("#tour-open").addEventListener("click", () => tour.begin());
-  WIDE.addEventListener("change", arrange);
-}
-
-find("html").lang = language;
-speak(language);
-wire();
+onClick(".things button", perform);
+onClick(".views button", ({ value }) => view(value));
+onClick(".languages button", ({ value }) => say(value));
+find(".add").addEventListener("submit", add);
+WIDE.addEventListener("change", arrange);
 view("chat");
 await meet();
 arrange();

@@ -1,91 +1,78 @@
 // One person's Telegram: a chat with its messages, and the place to write.
 
 import { ask, listen } from "./api.js";
-import { el, find, findAll } from "./dom.js";
+import { el, find } from "./dom.js";
 import { bubble, textOf } from "./message.js";
-import { language, t } from "./texts.js";
+import { label, language, t } from "./texts.js";
 
 const NEAR_END = 80;
 let panes = 0;
 
 export class Pane {
-  // `person` has id and name; `stage` has bot and group; `report(problem)` shows a sentence; `chosen()` and
-  // `opened()` are told of a focus and of another chat.
-  constructor(person, stage, { report, away, chosen, opened }) {
-    Object.assign(this, { person, stage, report, away, opened, chat: person.chat, shown: new Map(), about: null });
+  // `tell` has what the pane reports: problem(words), away(connected), chosen() at a focus, opened() at another chat.
+  constructor(person, stage, tell) {
+    Object.assign(this, { person, stage, tell, shown: new Map(), about: null });
     this.node = document.importNode(find("#pane").content, true).firstElementChild;
-    const part = (selector) => find(selector, this.node);
-    this.list = part(".list");
-    this.scroll = part(".scroll");
-    this.field = part("textarea");
-    this.menu = part(".menu");
+    [this.list, this.scroll, this.field, this.menu] = [".list", ".scroll", "textarea", ".menu"].map((name) => this.part(name));
     this.menu.id = `menu-${panes++}`;
     this.field.setAttribute("aria-controls", this.menu.id);
-    const on = (selector, kind, act) => part(selector).addEventListener(kind, act.bind(this));
-    on("form", "submit", this.#send);
-    on("textarea", "keydown", this.#key);
-    on("textarea", "input", this.#suggest);
-    on("input", "change", this.#upload);
-    on(".slash", "click", () => ((this.field.value = "/"), this.field.focus(), this.#suggest()));
-    on(".about button", "click", () => this.#attend(null));
-    on(".newest", "click", () => this.#toEnd());
-    on(".draft button", "click", () => this.#try("stop", {}));
-    on(".menu", "click", (event) => this.#pick(event.target.closest("li")));
-    on(".scroll", "click", this.#click);
-    on(".scroll", "keydown", this.#walk);
-    on(".scroll", "scroll", () => this.#atEnd() && (part(".newest").hidden = true));
-    this.node.addEventListener("focusin", chosen);
-    this.say();
-    this.open(this.chat);
+    const acts = [
+      ["form", "submit", this.#send], ["textarea", "keydown", this.#key], ["textarea", "input", this.#suggest],
+      ["input", "change", this.#upload], [".slash", "click", this.#slash], [".about button", "click", () => this.#attend()],
+      [".newest", "click", this.#toEnd], [".draft button", "click", () => this.#try("stop", {})],
+      [".menu", "click", (event) => this.#pick(event.target.closest("[role=option]"))], [".scroll", "click", this.#click],
+      [".scroll", "keydown", this.#walk], [".scroll", "scroll", () => this.part(".newest").hidden ||= this.#isAtEnd],
+    ];
+    for (const [selector, kind, act] of acts) this.part(selector).addEventListener(kind, act.bind(this));
+    this.node.addEventListener("focusin", tell.chosen);
+    this.open(person.chat);
   }
 
-  close() {
-    this.unlisten?.();
-    this.node.remove();
-  }
-
-  // All words that depend on the language, or on which chat is open.
-  say() {
-    const { person, stage } = this;
-    this.node.setAttribute("aria-label", t("chat_of", { name: person.name }));
-    this.field.placeholder = t(this.chat < 0 ? "write_group" : "write", { bot: stage.bot.username });
-    const face = find(".face", this.node);
-    face.textContent = person.name[0];
-    face.className = `face tone${person.id % 5}`;
-    const rooms = [[person.chat, stage.bot.first_name], [stage.group, stage.groupTitle]];
-    const buttons = rooms.map(([id, name]) =>
-      el("button", { type: "button", "aria-pressed": String(id === this.chat), onclick: () => this.open(id) }, name),
-    );
-    find(".chats", this.node).replaceChildren(...buttons);
-    if (this.seen) this.#show(this.seen, true);
+  part(selector) {
+    return find(selector, this.node);
   }
 
   open(chat) {
     this.unlisten?.();
     Object.assign(this, { chat, seen: null });
+    this.#attend();
+    this.say();
+    this.unlisten = listen(`/control/events?id=${chat}`, (seen) => this.#show(seen), this.tell.away);
+    this.tell.opened();
+  }
+
+  close() {
+    this.unlisten();
+    this.node.remove();
+  }
+
+  // All that depends on the language, or on which chat is open.
+  say() {
+    const { person, stage, chat } = this;
+    label(this.node, t("chat_of", { name: person.name }));
+    this.field.placeholder = t(chat < 0 ? "write_group" : "write", { bot: stage.bot.username });
+    Object.assign(this.part(".face"), { textContent: person.name[0], className: `face tone${person.id % 5}` });
+    const rooms = [[person.chat, stage.bot.first_name], [stage.group, stage.groupTitle]].map(([id, name]) =>
+      el("button", { ariaPressed: String(id === chat), onclick: () => this.open(id) }, name),
+    );
+    this.part(".chats").replaceChildren(...rooms);
     this.shown.clear();
     this.list.replaceChildren();
-    this.#attend(null);
-    this.unlisten = listen(`/control/events?id=${chat}`, (seen) => this.#show(seen), this.away);
-    this.say();
-    this.opened();
+    if (this.seen) this.#show(this.seen, true);
   }
 
   // ------------------------------------------------------------------------------------------------ what is seen
 
-  #show(seen, anew = false) {
-    const first = !this.seen || anew;
-    const stay = first || this.#atEnd();
-    this.seen = seen;
-    if (anew) this.shown.clear(), this.list.replaceChildren();
+  #show(seen, anew = !this.seen) {
+    const isAtEnd = anew || this.#isAtEnd;
     const ids = new Set(seen.messages.map((message) => message.message_id));
     for (const [id, { node }] of this.shown) if (!ids.has(id)) node.remove(), this.shown.delete(id);
     const fresh = seen.messages.filter((message) => this.#place(message)).length;
-    find("p.none", this.node).hidden = seen.messages.length > 0;
-    this.#drafted(seen.draft);
-    this.#headed(seen);
-    if (stay) this.#toEnd();
-    else if (fresh) find(".newest", this.node).hidden = false;
+    this.seen = seen;
+    this.part("p.none").hidden = seen.messages.length > 0;
+    this.#head(seen);
+    if (isAtEnd) this.#toEnd();
+    else if (fresh) this.part(".newest").hidden = false;
   }
 
   // Only what is new or changed is built; true for a message that was not there.
@@ -101,31 +88,25 @@ export class Pane {
     return !old;
   }
 
-  #drafted(draft) {
-    const node = find(".draft", this.node);
-    node.hidden = !draft;
-    find(".bubble", node).textContent = draft?.text ?? "";
-    find("button", node).hidden = !draft?.can_stop;
+  #head({ draft, action }) {
+    const { bot, people } = this.stage;
+    const rest = this.chat < 0 ? t("members", { count: people.length }) : `@${bot.username} · ${t("bot")}`;
+    const writes = Boolean(action || draft);
+    this.part("h2").textContent = this.person.name;
+    Object.assign(this.part(".line"), { textContent: writes ? t("typing") : rest, className: writes ? "line typing" : "line" });
+    this.part(".draft").hidden = !draft;
+    this.part(".draft .bubble").textContent = draft?.text ?? "";
+    this.part(".draft button").hidden = !draft?.can_stop;
   }
 
-  #headed(seen) {
-    const isGroup = this.chat < 0;
-    const name = isGroup ? seen.chat.title : this.stage.bot.first_name;
-    find("h2", this.node).textContent = `${this.person.name} → ${name}`;
-    const writes = Boolean(seen.action || seen.draft);
-    const line = find(".line", this.node);
-    const rest = isGroup ? t("members", { count: this.stage.people.length }) : `@${this.stage.bot.username} · ${t("bot")}`;
-    line.textContent = writes ? t("typing") : rest;
-    line.classList.toggle("typing", writes);
-  }
-
-  #atEnd() {
-    return this.scroll.scrollHeight - this.scroll.scrollTop - this.scroll.clientHeight < NEAR_END;
+  // Counted upwards from the newest message, because the list is laid out in reverse.
+  get #isAtEnd() {
+    return this.scroll.scrollTop > -NEAR_END;
   }
 
   #toEnd() {
-    this.scroll.scrollTop = this.scroll.scrollHeight;
-    find(".newest", this.node).hidden = true;
+    this.scroll.scrollTop = 0;
+    this.part(".newest").hidden = true;
   }
 
   // ------------------------------------------------------------------------------------------------ what is done
@@ -135,52 +116,55 @@ export class Pane {
       await ask(`/control/${verb}`, { person: this.person.id, ...(verb !== "stop" && { chat: this.chat }), ...told });
       return true;
     } catch (problem) {
-      this.report(t("failed", { why: problem.message }));
+      this.tell.problem(t("failed", { why: problem.message }));
       return false;
     }
   }
 
-  write(text) {
-    return this.#try("say", { text });
+  write(text, about = null) {
+    const { message_id } = about?.message ?? {};
+    if (about?.edit) return this.#try("edit", { text, message_id });
+    return this.#try("say", { text, ...(about && { reply_to: message_id }) });
   }
 
   async #send(event) {
     event.preventDefault();
     const text = this.field.value.trim();
     if (!text) return;
-    const { edit, message } = this.about ?? {};
-    const verb = edit ? "edit" : "say";
-    const told = edit ? { message_id: message.message_id } : message ? { reply_to: message.message_id } : {};
     this.field.value = "";
-    this.#suggest();
-    if (await this.#try(verb, { text, ...told })) this.#attend(null), this.#toEnd();
+    this.menu.hidden = true;
+    if (await this.write(text, this.about)) this.#attend(), this.#toEnd();
     else this.field.value ||= text;
   }
 
-  async #upload(event) {
-    const [file] = event.target.files;
+  async #upload({ target }) {
+    const [file] = target.files;
     if (!file) return;
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    let binary = "";
-    for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
+    const address = await new Promise((resolve) => {
+      const reader = Object.assign(new FileReader(), { onload: () => resolve(reader.result) });
+      reader.readAsDataURL(file);
+    });
     const kind = file.type.startsWith("image/") ? "photo" : "document";
-    const told = { kind, name: file.name, mime: file.type || "application/octet-stream", content: btoa(binary) };
-    if (await this.#try("upload", { ...told, caption: this.field.value.trim() }) && kind === "photo") this.field.value = "";
-    event.target.value = "";
+    const told = { name: file.name, mime: file.type || "application/octet-stream", content: address.split(",")[1] };
+    await this.#try("upload", { kind, caption: this.field.value.trim(), ...told });
+    if (kind === "photo") this.field.value = "";
+    target.value = "";
   }
 
   // What the next message is about: a message to reply to or to edit, or nothing.
-  #attend(about) {
-    const wasEdit = this.about?.edit;
+  #attend(about = null) {
+    if (about?.edit || this.about?.edit) this.field.value = about?.edit ? textOf(about.message) : "";
     this.about = about;
-    const name = about?.message.from?.first_name;
-    find(".about", this.node).hidden = !about;
-    find(".about span", this.node).textContent = about
-      ? `${about.edit ? t("editing") : t("replying", { name })}: ${textOf(about.message).slice(0, 80)}`
-      : "";
-    if (about?.edit) this.field.value = textOf(about.message);
-    else if (wasEdit) this.field.value = "";
-    if (about) this.field.focus();
+    this.part(".about").hidden = !about;
+    if (!about) return;
+    const head = about.edit ? t("editing") : t("replying", { name: about.message.from?.first_name });
+    this.part(".about span").textContent = `${head}: ${textOf(about.message).slice(0, 80)}`;
+    this.field.focus();
+  }
+
+  #reply(node) {
+    const found = this.shown.get(Number(node?.dataset.id));
+    if (found) this.#attend({ message: found.message });
   }
 
   #editLast() {
@@ -189,65 +173,60 @@ export class Pane {
   }
 
   #key(event) {
-    const items = this.menu.hidden ? [] : findAll("li", this.menu);
+    const items = this.menu.hidden ? [] : [...this.menu.children];
     const at = items.findIndex((item) => item.ariaSelected === "true");
-    const acts = {
-      ArrowDown: items.length && (() => this.#mark(items, (at + 1) % items.length)),
-      ArrowUp: items.length ? () => this.#mark(items, (at - 1 + items.length) % items.length)
-        : !this.field.value && (() => this.#editLast()),
-      Tab: items.length && !event.shiftKey && (() => this.#pick(items[at])),
-      Enter: !event.shiftKey && !event.isComposing
-        && (() => (items[at] ? this.#pick(items[at]) : find("form", this.node).requestSubmit())),
-      Escape: () => (items.length ? (this.menu.hidden = true) : this.#attend(null)),
+    const plain = !event.shiftKey && !event.isComposing;
+    const submits = () => this.part("form").requestSubmit();
+    const closed = { ArrowUp: !this.field.value && (() => this.#editLast()), Enter: plain && submits, Escape: () => this.#attend() };
+    const pick = plain && (() => this.#pick(items[at]));
+    const opened = {
+      ArrowDown: () => this.#mark(items, (at + 1) % items.length), ArrowUp: () => this.#mark(items, at - 1),
+      Enter: pick, Tab: pick, Escape: () => (this.menu.hidden = true),
     };
-    if (!acts[event.key]) return;
-    event.preventDefault();
-    acts[event.key]();
+    const act = (items.length ? opened : closed)[event.key];
+    if (act) event.preventDefault(), act();
+  }
+
+  #slash() {
+    this.field.value = "/";
+    this.field.focus();
+    return this.#suggest();
   }
 
   async #suggest() {
-    const typed = this.field.value;
-    if (/^\/\w*$/.test(typed)) this.commands = (await ask(`/control/bot?language=${language}`)).commands;
-    const matches = /^\/\w*$/.test(this.field.value)
-      ? this.commands.filter(({ command }) => `/${command}`.startsWith(this.field.value)) : [];
-    const items = matches.map(({ command, description }, number) =>
-      el("li", { role: "option", id: `${this.menu.id}-${number}`, "data-command": command },
-        el("b", {}, `/${command}`), " ", description),
-    );
+    const isCommand = () => /^\/\w*$/.test(this.field.value);
+    const { commands } = isCommand() ? await ask(`/control/bot?language=${language}`) : { commands: [] };
+    const items = commands.filter(({ command }) => isCommand() && `/${command}`.startsWith(this.field.value))
+      .map(({ command, description }) => el("div", { role: "option", id: `${this.menu.id}-${command}`, "data-command": command },
+        el("b", {}, `/${command}`), ` ${description}`));
     this.menu.replaceChildren(...items);
     this.menu.hidden = !items.length;
     this.#mark(items, 0);
   }
 
   #mark(items, chosen) {
-    items.forEach((item, number) => item.setAttribute("aria-selected", String(number === chosen)));
-    this.field.setAttribute("aria-activedescendant", items[chosen]?.id ?? "");
+    for (const item of items) item.ariaSelected = String(item === items.at(chosen));
+    this.field.setAttribute("aria-activedescendant", items.at(chosen)?.id ?? "");
   }
 
   #pick(item) {
     if (!item) return;
     this.field.value = `/${item.dataset.command}`;
-    find("form", this.node).requestSubmit();
+    this.part("form").requestSubmit();
     this.field.focus();
   }
 
-  #click(event) {
-    const pressed = event.target.closest("button.press, button.command");
-    if (pressed?.matches(".command")) return void this.#try("say", { text: pressed.value });
-    if (pressed) return void this.#try("press", { data: pressed.value, message_id: Number(pressed.name) });
-    if (event.target.closest("a, button, pre, .spoiler:not(.open)") || String(getSelection())) return;
-    this.#choose(event.target.closest(".message"));
-  }
-
-  #choose(node) {
-    const found = node && this.shown.get(Number(node.dataset.id));
-    if (found) this.#attend({ message: found.message });
+  #click({ target }) {
+    const pressed = target.closest("button.press, button.command");
+    if (pressed?.matches(".command")) this.write(pressed.value);
+    else if (pressed) this.#try("press", { data: pressed.value, message_id: Number(pressed.name) });
+    else if (!target.closest("a, button, pre, .spoiler") && !String(getSelection())) this.#reply(target.closest(".message"));
   }
 
   #walk(event) {
     const here = event.target.closest(".message");
-    const steps = { ArrowUp: here ? here.previousElementSibling : this.list.lastElementChild, ArrowDown: here?.nextElementSibling };
-    if (event.key in steps) event.preventDefault(), steps[event.key]?.focus();
-    else if (event.key === "Enter" && event.target === here) event.preventDefault(), this.#choose(here);
+    const to = { ArrowUp: here ? here.previousElementSibling : this.list.lastElementChild, ArrowDown: here?.nextElementSibling };
+    if (event.key in to) event.preventDefault(), to[event.key]?.focus();
+    else if (event.key === "Enter" && event.target === here) event.preventDefault(), this.#reply(here);
   }
 }

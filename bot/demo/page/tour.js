@@ -3,20 +3,23 @@
 import { find, findAll } from "./dom.js";
 import { t } from "./texts.js";
 
-// `at` is what the step points to; `done(state, then)` compares the glass box with how it was when the step began.
-const grown = (state, then) => Boolean(state.session) && state.session.revision > (then.session?.revision ?? 0);
+const grown = ({ session }, then) => session?.revision > (then.session?.revision ?? 0);
+const fresh = ({ session }, then) => Boolean(session) && session._id !== then.session?._id;
+
+// `at`: what the step points to, and presses where `press`; `done` compares the glass box with how it was before.
 const STEPS = [
-  { at: ".life", say: "say1", done: (state, then) => Boolean(state.session) && (grown(state, then) || state.session._id !== then.session?._id) },
-  { at: ".papers .request", say: "say2", open: true, done: grown },
-  { at: "#restart", done: (state) => state.happening?.what === "ready" },
-  { at: "#hour", say: "say4", press: true, done: (state, then) => Boolean(state.session) && state.session._id !== then.session?._id },
-  { at: "#steal", done: (state) => state.happening?.what === "refused" },
+  { at: ".life", say: "say1", done: (state, then) => grown(state, then) || (fresh(state, then) && state.session.revision > 0) },
+  { at: ".request", say: "say2", done: grown },
+  { at: "#restart", press: true, done: ({ happening }) => happening?.what === "ready" },
+  { at: "#hour", press: true, say: "say2", done: fresh },
+  { at: "#steal", press: true, done: ({ happening }) => happening?.what === "refused" },
 ];
 
 export class Tour {
-  // `write(text)` says something as the selected person; `glass` shows on phones what a step points to.
-  constructor(node, { write, show }) {
-    Object.assign(this, { node, write, show, step: -1, state: {} });
+  // `write(key)` says something as whoever is selected, `press(button)` makes something happen.
+  constructor(node, { write, press }) {
+    Object.assign(this, { node, write, press, step: -1, state: {} });
+    find("#tour-open").addEventListener("click", () => this.begin());
     find("#tour-close").addEventListener("click", () => this.close());
     find("#tour-next").addEventListener("click", () => this.#go(this.step + 1));
     find("#tour-do").addEventListener("click", () => this.#act());
@@ -30,8 +33,7 @@ export class Tour {
 
   close() {
     this.node.hidden = true;
-    this.step = -1;
-    this.#point(null);
+    this.#go(-1);
   }
 
   moved(state) {
@@ -48,24 +50,19 @@ export class Tour {
   }
 
   #go(step) {
-    if (this.step < 0 && step > 0) return;
-    Object.assign(this, { step, then: { ...this.state, happening: null } });
+    Object.assign(this, { step, then: this.state });
     this.say();
-    this.#point(STEPS[step]);
-  }
-
-  #point(step) {
     for (const node of findAll(".pointed")) node.classList.remove("pointed");
-    if (!step) return;
-    const node = find(step.at);
+    const node = STEPS[step] && find(STEPS[step].at);
+    if (!node) return;
     node.classList.add("pointed");
-    if (step.open) node.open = true;
+    if (node.matches("details")) node.open = true;
     node.scrollIntoView({ block: "nearest" });
   }
 
   async #act() {
-    const step = STEPS[this.step];
-    if (!step.say || step.press) await this.show(find(step.at));
-    if (step.say) await this.write(t(step.say));
+    const { at, press, say } = STEPS[this.step];
+    if (press) await this.press(find(at));
+    if (say) await this.write(say);
   }
 }
