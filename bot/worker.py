@@ -177,10 +177,9 @@ class Worker:
     # ----------------------------------------------------------------------------------- all lanes at once
 
     async def _keep_leases(self) -> None:
-        if self._held:
-            for lane in await self._inbox.keep([held.claim for held in self._held.values()]):
-                if lane in self._held:  # it may have ended while the inbox was asked
-                    self._held[lane].task.cancel()
+        if asked := dict(self._held):
+            for lane in await self._inbox.keep([held.claim for held in asked.values()]):
+                asked[lane].task.cancel()  # not who holds the lane by now: it may have been given back and claimed anew
 
     async def _stop_cancelled(self) -> None:
         if running := [lane for lane, held in self._held.items() if held.turn]:
