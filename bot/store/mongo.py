@@ -38,6 +38,7 @@ _OPTIONS: dict[str, Any] = {
     "w": "majority",
     "journal": True,
     "readConcernLevel": "majority",
+    "readPreference": "primary",
     "retryWrites": True,
     "retryReads": True,
     "timeoutMS": 20_000,
@@ -118,8 +119,11 @@ def _opened(uri: str, driver: Driver, **options: Any) -> AsyncMongoClient[Docume
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)  # the driver only warns of an option it cannot read
             return cast("AsyncMongoClient[Document]", _CLIENTS[driver](uri, **_OPTIONS, **options))
-    except (InvalidURI, ConfigurationError, ValueError, UserWarning):
-        raise StartError("MONGODB_URI is not an address of MongoDB, such as mongodb://host:27017.") from None
+    except (InvalidURI, ConfigurationError, ValueError, OSError, UserWarning):
+        raise StartError(
+            "MONGODB_URI is not an address of MongoDB, such as mongodb://name:password@host:27017: look at the host,"
+            " the options, the files they name, and special characters in the password (@ is written %40)."
+        ) from None
 
 
 def _servers(uri: str) -> str:

@@ -9,6 +9,7 @@ import time
 from datetime import timedelta
 
 import pytest
+from pymongo import ReadPreference
 
 from bot.errors import StartError, StoreUnavailable
 from bot.store import mongo
@@ -62,7 +63,15 @@ async def test_refused_credentials_are_told_apart(mongod, driver, clock, capfd):
 
 @pytest.mark.parametrize(
     "uri",
-    ["", "http://x", "mongodb://", "mongodb://h:port", "mongodb://u:s3cret@@h", "mongodb://h:99999"],
+    [
+        "",
+        "http://x",
+        "mongodb://",
+        "mongodb://h:port",
+        "mongodb://u:s3cret@@h",
+        "mongodb://h:99999",
+        "mongodb://h/?tlsCAFile=/no/such/s3cret.pem",
+    ],
 )
 async def test_what_is_no_address_is_refused_at_once(driver, clock, uri):
     with pytest.raises(StartError, match="MONGODB_URI is not an address") as caught:
@@ -72,8 +81,9 @@ async def test_what_is_no_address_is_refused_at_once(driver, clock, uri):
 
 async def test_an_address_cannot_weaken_what_a_commit_needs(mongod, driver, clock):
     """An acknowledged turn survives a failover only where a majority has journaled it."""
-    store = await opened(f"{mongod}&w=1&journal=false", driver, clock)
+    store = await opened(f"{mongod}&w=1&journal=false&readPreference=secondary", driver, clock)
     assert store.database.write_concern.document == {"w": "majority", "j": True}
+    assert store.database.read_preference == ReadPreference.PRIMARY
     await store.close()
 
 
