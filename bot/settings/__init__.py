@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 from urllib.parse import unquote_plus, urlsplit
 
 from pydantic import (
@@ -19,7 +19,6 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
-    StringConstraints,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -29,6 +28,7 @@ from bot.errors import SettingsError
 from bot.settings.values import (
     SHARED_IDS,
     Address,
+    DatabaseName,
     Level,
     ModelName,
     MongoUri,
@@ -81,9 +81,7 @@ class Settings(BaseModel):
     )
 
     mongodb_uri: MongoUri = Field(description="Connection string of MongoDB")
-    mongodb_database: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,63}$")] = Field(
-        "bot", description="Name of the database: letters, digits, `_` and `-`"
-    )
+    mongodb_database: DatabaseName = Field("bot", description="Name of the database: letters, digits, `_` and `-`")
     mongodb_driver: Literal["motor", "pymongo"] = Field("motor", description="Motor, or PyMongo's own async driver")
 
     session_ttl_seconds: int = Field(1800, ge=1, le=_YEAR, description="Idle time after which a Session ends")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 SHARED_IDS = {1087968824: "anonymous group admins", 136817688: "channels", 777000: "linked channels"}
 """Senders that stand for many people at once; none of them may be let in or made an admin."""
@@ -15,11 +15,20 @@ SHARED_IDS = {1087968824: "anonymous group admins", 136817688: "channels", 77700
 _APPENDED = re.compile(r"/(bot[^/]*|file|v\d+|messages)$")
 _TOKEN = re.compile(r"\d+:[\w-]+", re.ASCII)
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}", re.ASCII)
+_DATABASE = re.compile(r"[A-Za-z0-9_-]{1,63}", re.ASCII)
+_OF_MONGODB = {"admin", "config", "local"}
 _MONGODB = re.compile(r"mongodb(\+srv)?://[^/\s]+", re.ASCII)
 
 
 def _root(value: str) -> str:
     """The part of an address that the bot's clients append their paths to."""
+    root = _address(value).geturl().rstrip("/")
+    if _APPENDED.search(root):
+        raise ValueError("must be the root of the API: the bot appends the rest of the path itself")
+    return root
+
+
+def _address(value: str) -> SplitResult:
     try:
         parts = urlsplit(value)
         is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -29,10 +38,7 @@ def _root(value: str) -> str:
         raise ValueError("must be an http:// or https:// address")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ValueError("must be a plain address, without a user name, '?' or '#'")
-    root = value.rstrip("/")
-    if _APPENDED.search(root):
-        raise ValueError("must be the root of the API: the bot appends the rest of the path itself")
-    return root
+    return parts
 
 
 def _telegram_token(value: SecretStr) -> SecretStr:
@@ -47,6 +53,20 @@ def _mongodb_uri(value: SecretStr) -> SecretStr:
     return value
 
 
+def _database_name(value: str) -> str:
+    if not _DATABASE.fullmatch(value):
+        raise ValueError("must be 1 to 63 letters, digits, _ and -")
+    if value.lower() in _OF_MONGODB:
+        raise ValueError(f"must not be {value.lower()}, which is MongoDB's own")
+    return value
+
+
+def _one_word(value: str) -> str:
+    if re.search(r"\s", value):
+        raise ValueError("must be the name of a model, without spaces")
+    return value
+
+
 def _readable(path: Path) -> Path:
     try:
         text = path.read_text(encoding="utf-8")
@@ -58,11 +78,9 @@ def _readable(path: Path) -> Path:
 
 
 def _webhook_url(value: str) -> str:
-    parts = urlsplit(value)
+    parts = _address(value)
     if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "localhost"}:
         raise ValueError("must be an https:// address: Telegram delivers to nothing else")
-    if not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError("must be a plain address, without a user name, '?' or '#'")
     return value
 
 
@@ -90,9 +108,10 @@ def _upper(value: object) -> object:
 
 Address = Annotated[str, AfterValidator(_root)]
 UserIds = Annotated[frozenset[int], BeforeValidator(_user_ids)]
-ModelName = Annotated[str, StringConstraints(pattern=r"^\S+$")]
+ModelName = Annotated[str, AfterValidator(_one_word)]
 Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(_upper)]
 Token = Annotated[SecretStr, AfterValidator(_telegram_token)]
+DatabaseName = Annotated[str, AfterValidator(_database_name)]
 MongoUri = Annotated[SecretStr, AfterValidator(_mongodb_uri)]
 WebhookUrl = Annotated[str, AfterValidator(_webhook_url)]
 WebhookSecret = Annotated[SecretStr, AfterValidator(_webhook_secret)]

@@ -55,8 +55,5 @@ def line(model: Model, problem: ErrorDetails) -> str:
 
 
 def _expected(model: Model, name: str) -> str:
-    kind = model.model_json_schema()["properties"][name].get("type")
-    bounds = _bounds(model, name)
-    if kind == "integer":
-        return f"a whole number, {bounds}"
-    return bounds or f"spelt otherwise: {model.model_fields[name].description}"
+    is_number = model.model_json_schema()["properties"][name].get("type") == "integer"
+    return f"{'a whole number, ' if is_number else ''}{_bounds(model, name)}"

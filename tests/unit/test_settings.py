@@ -176,12 +176,29 @@ def test_a_mongodb_address_names_a_host(uri):
     [
         ("LOG_FORMAT", "xml", "must be console or json"),
         ("LOG_LEVEL", "loud", "must be debug, info, warning or error"),
-        ("MONGODB_DATABASE", "a.b", "must be spelt otherwise: Name of the database: letters, digits, `_` and `-`"),
-        ("MODEL", "two words", "must be spelt otherwise: The model that answers"),
+        ("MONGODB_DATABASE", "a.b", "must be 1 to 63 letters, digits, _ and -"),
+        ("MONGODB_DATABASE", "Admin", "must not be admin, which is MongoDB's own"),
+        ("MODEL", "two words", "must be the name of a model, without spaces"),
     ],
 )
 def test_the_line_says_what_would_be_right(name, value, said):
     assert problem(**{name: value}) == f"{name} {said}"
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("bot.example.org", "must be an http:// or https:// address"),
+        ("https://", "must be an http:// or https:// address"),
+        ("https://[::1", "must be an http:// or https:// address"),
+        ("https://bot.example.org:99999", "must be an http:// or https:// address"),
+        ("https://anna:s3cret@bot.example.org", "must be a plain address, without a user name, '?' or '#'"),
+        ("http://bot.example.org", "must be an https:// address: Telegram delivers to nothing else"),
+    ],
+    ids=["no scheme", "no host", "torn", "no such port", "a user name", "not encrypted"],
+)
+def test_the_webhook_has_an_address_that_telegram_can_use(url, said):
+    assert problem(WEBHOOK_URL=url, WEBHOOK_SECRET="planted") == f"WEBHOOK_URL {said}"
 
 
 def test_a_level_may_be_written_small():
