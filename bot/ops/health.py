@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Self
 
 from aiohttp import web
@@ -30,14 +30,16 @@ log = logging.getLogger(__name__)
 class Health:
     """The HTTP answers on PORT, open inside `async with`."""
 
-    def __init__(self, port: int, pings: Mapping[str, Ping], *, patience: float = 2.0) -> None:
+    def __init__(
+        self, port: int, pings: Mapping[str, Ping], routes: Sequence[web.RouteDef] = (), *, patience: float = 2.0
+    ) -> None:
         self.port = port
         """Once open, the port in use: 0 asks for any free one."""
         self._pings = pings
         self._patience = patience
         self._failing: tuple[str, ...] = ()
         app = web.Application()
-        app.add_routes([web.get("/healthz", self._alive), web.get("/readyz", self._ready)])
+        app.add_routes([web.get("/healthz", self._alive), web.get("/readyz", self._ready), *routes])
         self._runner = web.AppRunner(app, access_log=None)
 
     async def __aenter__(self) -> Self:

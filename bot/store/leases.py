@@ -6,12 +6,11 @@ next one that asks gets it after at most one lease time. Loss shows as a renewal
 
 from __future__ import annotations
 
-from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.store.calls import Calls, Duplicate
 from bot.store.documents import Document
-from bot.store.inbox import Holder
+from bot.store.inbox import NEVER, Holder
 
 
 class MongoLease:
@@ -25,19 +24,23 @@ class MongoLease:
 
     async def take(self) -> bool:
         """Take or renew it; whether it is ours now."""
+        return await self._renew() or (await self._found() and await self._renew())
+
+    async def _renew(self) -> bool:
         free = {"_id": self._name, "$or": [{"by": self._holder.id}, {"$expr": {"$lt": ["$until", "$$NOW"]}}]}
         until = {"$add": ["$$NOW", int(self._holder.lease_seconds * 1000)]}
+        async with self._calls:
+            taken = await self._leases.update_one(free, [{"$set": {"by": self._holder.id, "until": until}}])
+        return taken.matched_count == 1
+
+    async def _found(self) -> bool:
+        """Make the lease, over already, where nobody ever held one: an upsert may not ask the server's clock."""
         try:
             async with self._calls:
-                taken = await self._leases.find_one_and_update(
-                    free,
-                    [{"$set": {"by": self._holder.id, "until": until}}],
-                    upsert=True,
-                    return_document=ReturnDocument.AFTER,
-                )
-        except Duplicate:  # it exists and is somebody else's
+                await self._leases.insert_one({"_id": self._name, "by": "", "until": NEVER})
+        except Duplicate:
             return False
-        return taken is not None
+        return True
 
     async def drop(self) -> None:
         """Give it up, so that the next one need not wait for its end."""

@@ -13,6 +13,7 @@ async def test_a_long_dialogue_stays_small_and_remembers_its_beginning(world, an
         for number in range(1, TURNS + 1):
             words = "My secret word is heron." if number == 3 else f"Tell me something short about number {number}."
             await world.ask(anna, words)
+            world.passes(seconds=40)
             sizes.append(len(bson.encode(world.session(anna.id))))
         await world.eventually(lambda: len(world.session(anna.id)["messages"]) <= 40)
         answer = await world.ask(anna, "What is my secret word?")

@@ -1,0 +1,138 @@
+"""The parts this bot is made of: which store, which model, which tools."""
+
+from __future__ import annotations
+
+import logging
+import random
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from hashlib import sha256
+
+from telegram import Bot
+from telegram.error import InvalidToken, TelegramError
+
+from bot.agent.claude import Claude, Endpoint
+from bot.agent.limits import Limits, Pauses
+from bot.agent.loop import Agent
+from bot.agent.prompt import SYSTEM, Prompt
+from bot.agent.toolbox.notes import notes_tools
+from bot.agent.toolbox.plan import plan_tools
+from bot.agent.tools import Toolbox
+from bot.compaction import Compactor, Summariser, Triggers
+from bot.errors import StartError, StoreError, StoreUnavailable
+from bot.ports import Clock, Model
+from bot.session import Lifetime
+from bot.settings import Settings
+from bot.store import schema
+from bot.store.mongo import Store, connect
+from bot.telegram.handlers import application
+from bot.tokens import Tokens
+from bot.turn import Turns
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Store]:
+    """The store of MONGODB_URI, once its server has answered."""
+    try:
+        store = await connect(
+            settings.mongodb_uri.get_secret_value(),
+            settings.mongodb_database,
+            driver=settings.mongodb_driver,
+            clock=clock,
+            keep=timedelta(days=settings.archive_days),
+        )
+    except StoreUnavailable as fault:
+        raise StartError(str(fault)) from None
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def prepare(store: Store, settings: Settings) -> None:
+    """Make what is missing. A bot whose role may not do that still works on what `bot check --repair` made."""
+    try:
+        for sentence in await schema.ensure(store.database, expire_after(settings)):
+            log.info("mended: %s", sentence)
+    except StoreError as fault:
+        log.warning("indexes and validators could not be checked (%s); run `bot check --repair`", fault)
+
+
+def expire_after(settings: Settings) -> int:
+    return settings.session_ttl_seconds + settings.session_resume_seconds
+
+
+@asynccontextmanager
+async def connected(settings: Settings) -> AsyncIterator[Bot]:
+    """The bot's side of Telegram, once Telegram knows it by its token."""
+    bot = application(settings.telegram_bot_token.get_secret_value(), settings.telegram_api_url).bot
+    try:
+        try:
+            await bot.initialize()
+        except InvalidToken:
+            raise StartError("TELEGRAM_BOT_TOKEN: Telegram does not know a bot with this token.") from None
+        except TelegramError as fault:
+            raise StartError(f"TELEGRAM_API_URL: Telegram does not answer ({type(fault).__name__}).") from None
+        yield bot
+    finally:
+        await bot.shutdown()
+
+
+def claude(settings: Settings) -> Claude:
+    key = settings.anthropic_api_key.get_secret_value() if settings.anthropic_api_key else ""
+    endpoint = Endpoint.at(settings.anthropic_base_url, key)
+    return Claude(endpoint, silence_seconds=settings.silence_seconds)
+
+
+async def make_turns(settings: Settings, store: Store, model: Model, clock: Clock) -> Turns:
+    count = Tokens()
+    await count.load()
+    summariser = Summariser(model, settings.summary_model, count)
+    triggers = Triggers(
+        messages=settings.context_trigger_messages,
+        tokens=settings.context_trigger_tokens,
+        keep_messages=settings.context_keep_messages,
+    )
+    return Turns(
+        sessions=store.sessions,
+        agent=_agent(settings, store, model),
+        compactor=Compactor(store.sessions, store.archive, summariser, triggers, clock),
+        count=count,
+        clock=clock,
+        new_id=_new_id,
+        lifetime=_lifetime(settings),
+    )
+
+
+def _agent(settings: Settings, store: Store, model: Model) -> Agent:
+    file = settings.system_prompt_file
+    prompt = Prompt(
+        model=settings.model,
+        # People get a name for the provider that cannot be turned back into their Telegram id.
+        key=sha256(settings.telegram_bot_token.get_secret_value().encode()).digest(),
+        system=file.read_text(encoding="utf-8") if file else SYSTEM,
+        max_tokens=settings.max_tokens,
+    )
+    limits = Limits(
+        model_calls=settings.model_calls,
+        tool_calls=settings.tool_calls,
+        tool_seconds=settings.tool_seconds,
+        turn_seconds=settings.turn_seconds,
+    )
+    toolbox = Toolbox([*notes_tools(store.notes), *plan_tools()])
+    return Agent(model, toolbox, prompt, limits, Pauses(random.random))
+
+
+def _lifetime(settings: Settings) -> Lifetime:
+    return Lifetime(
+        idle=timedelta(seconds=settings.session_ttl_seconds),
+        max_age=timedelta(seconds=settings.session_max_age_seconds),
+    )
+
+
+def _new_id() -> str:
+    return secrets.token_hex(16)

@@ -1,0 +1,132 @@
+"""The running bot: intake, worker and what goes on beside them, until it is told to leave.
+
+Updates come by a webhook where one is set, else by polling, which only one process may do: the others wait for its
+lease. Intake ends at once when the bot leaves; running turns get their time; what still waits is the next process's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from aiohttp import web
+from telegram import Bot, Update
+
+from bot.errors import StoreError
+from bot.lifecycle import Lifecycle
+from bot.ops.health import Health, Ping
+from bot.ops.leading import while_leading
+from bot.ops.stopping import unless
+from bot.owner import Lane, Owner
+from bot.ports import Clock, Json
+from bot.settings import Settings
+from bot.store.admin import sweep_archive
+from bot.store.inbox import Holder, MongoInbox
+from bot.store.leases import MongoLease
+from bot.store.mongo import Store
+from bot.telegram import commands
+from bot.telegram.gateway import Gateway
+from bot.telegram.handlers import TelegramFrontend
+from bot.telegram.hints import Hints
+from bot.telegram.identity import Sender, identify
+from bot.telegram.inputs import Account
+from bot.telegram.poller import Poller
+from bot.telegram.receiver import Receiver
+from bot.telegram.webhook import Webhook
+from bot.turn import Turns
+from bot.worker import Worker
+
+log = logging.getLogger(__name__)
+
+SILENT_TELEGRAM = timedelta(minutes=2)
+SWEEP_SECONDS = 3600.0
+POLLER_LEASE_SECONDS = 8.0
+"""Shorter than a lane's: nothing is lost by a false alarm, and somebody has to receive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How updates come in. `begin` is done once, when the port is open; `run` goes on until it is cancelled."""
+
+    begin: Callable[[], Awaitable[None]]
+    run: Callable[[], Awaitable[object]]
+    routes: Sequence[web.RouteDef] = ()
+    pings: Mapping[str, Ping] = field(default_factory=dict)
+
+
+async def serve(settings: Settings, turns: Turns, store: Store, bot: Bot, leave: asyncio.Event) -> None:
+    """Receive and answer until `leave` is set."""
+    holder = Holder(secrets.token_hex(8), settings.lease_seconds)
+    inbox = MongoInbox(store.database, store.calls, turns.clock, holder, _lane_of)
+    account = Account(bot.id, bot.username)
+    gateway = Gateway(bot)
+    hints = Hints(gateway)
+    receiver = Receiver(inbox, account, turns.clock, hints, _gate(settings))
+    intake = _webhook(settings, receiver, bot) if settings.webhook_url else _polling(store, turns.clock, receiver, bot)
+    desk = commands.Desk(Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id), turns.lifetime)
+    frontend = TelegramFrontend(turns, desk, gateway, hints, account)
+    worker = Worker(inbox, frontend, slots=settings.workers, lease_seconds=settings.lease_seconds)
+
+    async with Health(settings.port, {"mongodb": store.ping, **intake.pings}, intake.routes) as health:
+        await intake.begin()
+        log.info("@%s is ready; health answers on port %d", bot.username, health.port)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(unless(leave, intake.run()), name="intake")
+            group.create_task(unless(leave, commands.publish(bot)), name="menu")
+            group.create_task(unless(leave, _sweep_hourly(store)), name="sweep")
+            group.create_task(worker.run(leave, grace_seconds=settings.grace_seconds), name="worker")
+    await hints.close()
+
+
+def _polling(store: Store, clock: Clock, receiver: Receiver, bot: Bot) -> Intake:
+    poller = Poller(bot, receiver.receive, clock)
+    lease = MongoLease(store.database, store.calls, "poller", Holder(secrets.token_hex(8), POLLER_LEASE_SECONDS))
+    leading = asyncio.Event()
+
+    async def heard() -> None:
+        if leading.is_set() and (poller.last_poll is None or clock.now() - poller.last_poll > SILENT_TELEGRAM):
+            raise TimeoutError
+
+    async def begin() -> None:
+        """Whoever holds the lease deletes a webhook that may be set."""
+
+    return Intake(begin, lambda: while_leading(lease, poller.run, leading), pings={"telegram": heard})
+
+
+def _webhook(settings: Settings, receiver: Receiver, bot: Bot) -> Intake:
+    secret = settings.webhook_secret.get_secret_value() if settings.webhook_secret else ""
+    hook = Webhook(settings.webhook_url or "", secret, receiver.receive)
+    return Intake(lambda: hook.announce(bot), asyncio.Event().wait, hook.routes())
+
+
+def _lane_of(update: Json) -> Lane:
+    """An update that waits in the inbox was sent by somebody: the receiver has seen to that."""
+    sender = identify(Update.de_json(dict(update)))
+    if not isinstance(sender, Sender):
+        raise StoreError("an update of nobody stands in the inbox")
+    return Lane(sender.owner, sender.place)
+
+
+def _gate(settings: Settings) -> Callable[[Owner], bool]:
+    """Who may talk."""
+    people = settings.allowed_user_ids | settings.admin_user_ids
+
+    def allowed(owner: Owner) -> bool:
+        return settings.access == "open" or owner.id in people
+
+    return allowed
+
+
+async def _sweep_hourly(store: Store) -> None:
+    """A crash inside `/reset` may leave the archive of a Session that is gone."""
+    while True:
+        try:
+            if swept := await sweep_archive(store.database, store.calls):
+                log.info("swept %d archived messages without a Session", swept)
+        except StoreError as fault:
+            log.warning("the sweep failed and is tried again in an hour: %s", fault)
+        await asyncio.sleep(SWEEP_SECONDS)

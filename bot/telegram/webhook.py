@@ -1,0 +1,81 @@
+"""Updates that Telegram delivers by itself: stored first, answered 200 only then, never kept waiting for a model.
+
+Telegram repeats what is not answered with 2xx, and holds the chat's next update back meanwhile. So: 200 once the inbox
+has the update, also for one that came again; 503 while it cannot be stored. Everybody can reach this address, so what
+does not carry the secret learns nothing, and nothing that was sent comes back in an answer.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from telegram import Bot
+from telegram.error import TelegramError
+
+from bot.errors import StartError, StoreUnavailable
+from bot.ports import Json
+from bot.telegram.gateway import reason_of
+from bot.telegram.poller import ALLOWED_UPDATES
+
+log = logging.getLogger(__name__)
+
+SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - the header's name
+LARGEST_UPDATE = 1_000_000
+AGAIN_SECONDS = 2
+
+
+class Webhook:
+    """One address for updates, and the secret that opens it."""
+
+    def __init__(self, url: str, secret: str, receive: Callable[[Json], Awaitable[None]]) -> None:
+        self._url = url
+        self._secret = secret
+        self._receive = receive
+
+    async def announce(self, bot: Bot) -> None:
+        """Tell Telegram where to deliver. What waits there is not dropped."""
+        try:
+            await bot.set_webhook(
+                self._url, secret_token=self._secret, allowed_updates=ALLOWED_UPDATES, drop_pending_updates=False
+            )
+        except TelegramError as refusal:
+            raise StartError(f"WEBHOOK_URL: Telegram refuses it ({reason_of(refusal)}).") from None
+
+    def routes(self) -> list[web.RouteDef]:
+        """The address, by the path that WEBHOOK_URL ends in."""
+        return [web.post(urlsplit(self._url).path or "/", self._post)]
+
+    async def _post(self, request: web.Request) -> web.Response:
+        given = request.headers.get(SECRET_HEADER, "")
+        if not hmac.compare_digest(given.encode(), self._secret.encode()):
+            return web.Response(status=403)
+        update = _parsed(await request.content.read(LARGEST_UPDATE + 1) if _is_small(request) else b"")
+        if update is None:
+            return web.Response(status=400)
+        try:
+            await self._receive(update)
+        except StoreUnavailable:
+            return web.Response(status=503, headers={"Retry-After": str(AGAIN_SECONDS)})
+        return web.Response()
+
+
+def _is_small(request: web.Request) -> bool:
+    return (request.content_length or 0) <= LARGEST_UPDATE
+
+
+def _parsed(body: bytes) -> dict[str, Any] | None:
+    """The update, or None where the body is none."""
+    if len(body) > LARGEST_UPDATE:
+        return None
+    try:
+        update = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    is_update = isinstance(update, dict) and type(update.get("update_id")) is int
+    return update if is_update else None
