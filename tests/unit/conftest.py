@@ -30,6 +30,7 @@ class Screen:
     """A Reply that shows everything to the test."""
 
     delivered: list[str] = field(default_factory=list)
+    turns: list[int] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     grown: str = ""
 
@@ -48,6 +49,7 @@ class Screen:
 
     async def deliver(self, markdown, *, turn):
         self.delivered.append(markdown)
+        self.turns.append(turn)
 
 
 async def count_words(text):
@@ -85,9 +87,12 @@ class House:
 
     async def ask(self, words, owner=ANNA, place=ANNAS_CHAT, *, update_id=None, stop=None, at=None):
         """One turn; the screen its person looks at."""
+        asked = question(words, update_id or next(self._updates), at or self.clock.now())
+        return await self.answer(asked, owner, place, stop=stop)
+
+    async def answer(self, asked, owner=ANNA, place=ANNAS_CHAT, *, stop=None):
+        """One run of a turn, as a worker starts it."""
         screen = Screen()
-        update_id = update_id or next(self._updates)
-        asked = question(words, update_id, at or self.clock.now())
         await self.turns.answer(owner, place, asked, screen, Run(MemoryRecord(), stop or asyncio.Event()))
         return screen
 

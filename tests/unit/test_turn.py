@@ -10,9 +10,10 @@ import pytest
 
 from bot.agent.scripted import calls, fails, hangs, says
 from bot.errors import ModelRefused, SessionGone
+from bot.ports import Question
 from bot.session import words
 from bot.turn import INTERRUPTED
-from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP
+from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, question
 
 
 class Meanwhile:
@@ -98,6 +99,68 @@ async def test_an_update_that_is_known_is_delivered_again_and_not_given_to_the_m
     assert screen.delivered == ["The answer."]
     assert len(at.model.requests) == 1
     assert (await at.active()).revision == 1
+
+
+def of(*update_ids, words="The question?", is_retry=False):
+    """A question of so many messages."""
+    return Question(tuple(question(words, update_id).parts[0] for update_id in update_ids), is_retry)
+
+
+async def test_an_answer_is_delivered_under_the_name_of_its_turn(house):
+    """So that its parts are counted in one place, whichever run sends them."""
+    at = house(says("The answer."))
+    first = await at.answer(of(7, 8))
+    again = await at.answer(of(7, 8))
+
+    assert (first.turns, again.turns) == ([7], [7])
+
+
+async def test_of_a_batch_only_what_is_not_answered_yet_is_given_to_the_model(house):
+    """C3: the rest of the batch is a turn of its own, named by its own first message."""
+    at = house(says("The answer."), says("Another one."))
+    await at.answer(of(7, 8))
+    screen = await at.answer(of(7, 8, 9, words="More?"))
+
+    assert (screen.delivered, screen.turns) == (["The answer.", "Another one."], [7, 9])
+    assert said(await at.active())[2:] == [("user", "More?"), ("assistant", "Another one.")]
+
+
+async def test_a_retry_finds_its_turn_in_a_session_that_is_closed_by_now(house):
+    """C3: the process died after the commit; that its Session has expired since makes the question no news."""
+    at = house(says("The answer."))
+    await at.answer(of(7, 8))
+    at.clock.advance(timedelta(days=2))
+    await at.lifecycle.new(ANNA, ANNAS_CHAT)
+    screen = await at.answer(of(7, 8, is_retry=True))
+
+    assert (screen.delivered, screen.turns, screen.notices) == (["The answer."], [7], [])
+    assert len(at.model.requests) == 1
+    assert said(await at.active()) == []
+
+
+async def test_what_a_closed_session_has_not_answered_goes_to_the_active_one(house):
+    at = house(says("The answer."), says("Another one."))
+    await at.answer(of(7))
+    await at.lifecycle.new(ANNA, ANNAS_CHAT)
+    screen = await at.answer(of(7, 9, is_retry=True))
+
+    assert (screen.delivered, screen.turns) == (["The answer.", "Another one."], [7, 9])
+    assert said(await at.active()) == [("user", "The question?"), ("assistant", "Another one.")]
+
+
+async def test_a_retry_of_what_was_never_committed_is_a_first_answer(house):
+    at = house(says("The answer."))
+    screen = await at.answer(of(7, is_retry=True))
+
+    assert (screen.delivered, screen.turns) == (["The answer."], [7])
+
+
+async def test_a_retry_finds_no_turn_of_another_person(house):
+    at = house(says("Anna's answer."), says("Boris's answer."))
+    await at.answer(of(7))
+    screen = await at.answer(of(7, is_retry=True), BORIS, BORIS_CHAT)
+
+    assert screen.delivered == ["Boris's answer."]
 
 
 async def test_delivered_again_is_all_that_was_said_before_and_after_a_tool(house):

@@ -257,7 +257,7 @@ async def test_one_broken_entry_ends_neither_its_lane_nor_the_worker(caplog):
     ids=["the chat is busy", "the store is away"],
 )
 async def test_a_turn_that_cannot_go_on_hands_its_lane_back_and_is_taken_up_again(error, seconds, caplog):
-    """C109: the slot is free for others meanwhile, and the entry waits in the inbox."""
+    """C89: the slot is free for others meanwhile, and the entry waits in the inbox."""
     inbox, desk = Ledger(), Desk(at_1=[error])
     async with working(desk, inbox, slots=1):
         await inbox.put(entry(1))
@@ -310,7 +310,7 @@ async def test_a_store_that_is_away_delays_claims_and_ends_nothing(caplog):
 
 
 async def test_messages_that_are_likely_to_be_followed_are_waited_for_without_a_slot():
-    """C94: the pieces of a paste become one turn."""
+    """C99: the pieces of a paste become one turn."""
     inbox, desk = Ledger(), Desk()
     async with working(desk, inbox, slots=1):
         await inbox.put(entry(1, gathers=True))
@@ -326,7 +326,7 @@ async def test_messages_that_are_likely_to_be_followed_are_waited_for_without_a_
 
 
 async def test_a_message_that_keeps_breaking_the_process_is_buried_and_the_next_one_answered():
-    """C14: the fourth try is an apology; what waits behind it is not punished."""
+    """The fourth try is an apology; what waits behind it is not punished."""
     inbox, desk = Ledger(), Desk()
     inbox.tries = MOST_TRIES + 1
     await inbox.put(entry(1))
@@ -350,7 +350,7 @@ async def test_the_third_try_is_a_try():
 
 
 async def test_a_lease_that_turns_out_to_be_lost_ends_the_turn_quietly(caplog):
-    """Somebody else is at it: nothing is finished and nothing given back that is no longer ours."""
+    """C24: somebody else is at it; nothing is finished and nothing given back that is no longer ours."""
     inbox, desk = Ledger(), Desk(at_1=[LaneLost()])
     async with working(desk, inbox, slots=1):
         await inbox.put(entry(1))
