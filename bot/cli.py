@@ -64,7 +64,7 @@ async def check(options: argparse.Namespace) -> int:
 
     differences = await app.check(settings, repair=options.repair)
     for sentence in differences:
-        sys.stdout.write(f"{sentence}\n")
+        sys.stdout.write(f"Mended: {sentence}\n" if options.repair else f"{sentence}\n")
     if options.repair:
         sys.stdout.write("Indexes, validators and expiry are as they should be.\n")
         return 0

@@ -78,5 +78,6 @@ async def test_check_says_what_is_missing_and_repair_mends_it(town):
     after = await start(town.environ, "check")
     assert await after.ends() == 0
 
-    assert "sessions" in before.text
+    assert "Index sessions.one_active is missing." in before.text.splitlines()
+    assert "Mended: Index sessions.one_active is missing." in repair.text.splitlines()
     assert after.text == "All is as it should be.\n"
