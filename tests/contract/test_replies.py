@@ -9,9 +9,10 @@ import pytest
 from telegram import MessageEntity
 
 from bot.demo.telegram.faults import Fault
-from bot.errors import ChatUnreachable, DeliveryError
+from bot.errors import ChatBusy, ChatUnreachable, DeliveryError, LaneLost
 from bot.owner import Place
-from bot.telegram.gateway import TRIES, Gateway
+from bot.store.memory_inbox import MemoryRecord
+from bot.telegram.gateway import TRIES, UNREACHED, Gateway
 from bot.telegram.handlers import application
 from bot.telegram.replies import TelegramReply
 from bot.telegram.splitting import Chunk
@@ -64,7 +65,7 @@ def sends(server):
 
 
 async def test_an_answer_is_shown_formatted(reply, anna):
-    await reply.deliver("Use **bold** and `code`.")
+    await reply.deliver("Use **bold** and `code`.", turn=1)
 
     [shown] = anna.chat.answers
     assert shown.text == "Use bold and code."
@@ -93,7 +94,7 @@ async def test_ten_thousand_characters_arrive_whole(reply, anna):
     listed = "## Раздел\n\n- **один** 😀\n  - `два` <b>\n\n| a | b |\n|---|---|\n| 1 | ж |\n\n"
     block = listed + "```py\nx = {1: '👨\u200d👩\u200d👧'}\n```\n\n"
     markdown = block * (10_000 // len(block) + 1)
-    await reply.deliver(markdown)
+    await reply.deliver(markdown, turn=1)
 
     together = "".join(shown.text for shown in anna.chat.answers)
     for sign in ("Раздел", "один", "два", "<b>", "ж", "👨\u200d👩\u200d👧", "x = {1:"):
@@ -101,7 +102,7 @@ async def test_ten_thousand_characters_arrive_whole(reply, anna):
 
 
 async def test_an_answer_without_anything_visible_says_so(reply, anna):
-    await reply.deliver(" \n ")
+    await reply.deliver(" \n ", turn=1)
     assert anna.chat.text.startswith("The language model sent an empty answer")
 
 
@@ -109,7 +110,7 @@ async def test_parts_come_in_order_each_after_the_one_before_is_confirmed(reply,
     """C21."""
     gate = asyncio.Event()
     server.faults.next("sendMessage", Fault.hold(gate))
-    delivering = asyncio.create_task(reply.deliver(THREE_PARTS))
+    delivering = asyncio.create_task(reply.deliver(THREE_PARTS, turn=1))
     await server.until(lambda: sends(server))
     assert anna.chat.answers == []
     gate.set()
@@ -131,7 +132,7 @@ async def test_in_a_group_only_the_first_message_names_the_question(gateway, ser
     group = server.supergroup(members=[anna])
     asked = anna.says("/help", chat=group)
     reply = TelegramReply(gateway, Place(group.id), "en", reply_to=asked.message_id)
-    await reply.deliver(THREE_PARTS)
+    await reply.deliver(THREE_PARTS, turn=1)
 
     answered = [shown.raw.get("reply_to_message", {}).get("message_id") for shown in group.answers]
     assert answered == [asked.message_id, None, None]
@@ -145,7 +146,7 @@ async def test_typing_is_shown_until_the_answer_comes_and_never_after_it(gateway
     server.faults.next("sendMessage", Fault.hold(gate))
     async with TelegramReply(gateway, HERE, "en") as reply:
         await server.until(lambda: anna.chat.action(server.world.now) == "typing")
-        delivering = asyncio.create_task(reply.deliver("done"))
+        delivering = asyncio.create_task(reply.deliver("done", turn=1))
         await server.until(lambda: sends(server))
         assert not typing()
         gate.set()
@@ -180,7 +181,7 @@ async def test_a_typing_indicator_that_fails_costs_nothing(gateway, server, anna
     server.faults.next("sendChatAction", fault)
     async with TelegramReply(gateway, HERE, "en") as reply:
         await server.until(lambda: len(server.journal.of("sendChatAction")) > 1)
-        await reply.deliver("done")
+        await reply.deliver("done", turn=1)
     assert anna.chat.text == "done"
 
 
@@ -190,7 +191,7 @@ async def test_a_typing_indicator_that_fails_costs_nothing(gateway, server, anna
 async def test_a_part_whose_formatting_is_refused_is_sent_plain_and_no_other_again(reply, server, anna):
     """C95."""
     server.faults.next("sendMessage", Fault.delay(0), Fault.refused("can't parse entities: can't find end"))
-    await reply.deliver(THREE_PARTS)
+    await reply.deliver(THREE_PARTS, turn=1)
 
     bold = [[mark["type"] for mark in shown.entities] for shown in anna.chat.answers]
     assert bold == [["bold"], [], ["bold"]]
@@ -201,32 +202,32 @@ async def test_a_refusal_without_formatting_is_final(reply, server, anna):
     """C15: never repeated unchanged."""
     server.faults.always("sendMessage", Fault.refused("something new"))
     with pytest.raises(DeliveryError, match="Something new"):
-        await reply.deliver("plain")
+        await reply.deliver("plain", turn=1)
     assert len(sends(server)) == 1
 
 
 async def test_an_answer_in_a_deleted_topic_goes_to_the_chat(gateway, server, anna):
     group = server.supergroup(members=[anna], forum=True)
-    await TelegramReply(gateway, Place(group.id, 55), "en").deliver("here")
+    await TelegramReply(gateway, Place(group.id, 55), "en").deliver("here", turn=1)
     assert [shown.thread_id for shown in group.answers] == [None]
 
 
 async def test_an_answer_to_a_deleted_question_is_sent_all_the_same(gateway, anna):
-    await TelegramReply(gateway, HERE, "en", reply_to=4711).deliver("here")
+    await TelegramReply(gateway, HERE, "en", reply_to=4711).deliver("here", turn=1)
     assert anna.chat.text == "here"
 
 
 async def test_a_group_that_has_moved_is_followed(gateway, server, anna):
     group, moved = server.group(members=[anna]), server.supergroup(members=[anna])
     group.migrated_to = moved.id
-    await TelegramReply(gateway, Place(group.id), "en").deliver("here")
+    await TelegramReply(gateway, Place(group.id), "en").deliver("here", turn=1)
     assert moved.text == "here"
 
 
 async def test_a_person_who_blocked_the_bot_is_not_tried_again(reply, server, anna):
     anna.blocks()
     with pytest.raises(ChatUnreachable):
-        await reply.deliver(THREE_PARTS)
+        await reply.deliver(THREE_PARTS, turn=1)
     assert len(sends(server)) == 1
 
 
@@ -234,14 +235,14 @@ async def test_a_person_who_blocked_the_bot_is_not_tried_again(reply, server, an
 async def test_some_refusals_mean_that_nobody_can_be_reached(reply, server, words):
     server.faults.always("sendMessage", Fault.refused(words))
     with pytest.raises(ChatUnreachable):
-        await reply.deliver("**a**")
+        await reply.deliver("**a**", turn=1)
     assert len(sends(server)) == 1
 
 
 async def test_an_error_text_does_not_quote_the_answer(reply, server, anna):
     server.faults.always("sendMessage", Fault.refused("entity URL 'secret' is invalid: Wrong HTTP URL"))
     with pytest.raises(DeliveryError) as failure:
-        await reply.deliver("plain")
+        await reply.deliver("plain", turn=1)
     assert "secret" not in str(failure.value)
 
 
@@ -250,7 +251,7 @@ async def test_an_error_text_does_not_quote_the_answer(reply, server, anna):
 
 async def test_a_penalty_is_waited_out_and_the_part_sent_once(reply, server, anna, naps):
     server.faults.next("sendMessage", Fault.delay(0), Fault.too_many(27))
-    await reply.deliver(THREE_PARTS)
+    await reply.deliver(THREE_PARTS, turn=1)
     assert naps.taken == [27]
     assert [shown.text.split()[0] for shown in anna.chat.answers] == ["one", "two", "three"]
 
@@ -258,15 +259,26 @@ async def test_a_penalty_is_waited_out_and_the_part_sent_once(reply, server, ann
 async def test_a_penalty_given_as_a_timedelta_is_understood_too(reply, server, anna, naps, monkeypatch):
     monkeypatch.setenv("PTB_TIMEDELTA", "true")
     server.faults.next("sendMessage", Fault.too_many(27))
-    await reply.deliver("here")
+    await reply.deliver("here", turn=1)
     assert naps.taken == [27]
 
 
-async def test_a_penalty_longer_than_a_message_may_wait_is_an_error(reply, server, anna, naps):
-    server.faults.always("sendMessage", Fault.too_many(40))
-    with pytest.raises(DeliveryError, match="wait longer"):
-        await reply.deliver("here")
-    assert naps.taken == [40]
+async def test_a_long_penalty_is_not_slept_here(line, anna, naps):
+    """C89: the caller hears how long it is, so that the lane can wait for it without a worker."""
+    server, bot = line
+    server.faults.always("sendMessage", Fault.too_many(27))
+    with pytest.raises(ChatBusy) as busy:
+        await TelegramReply(Gateway(bot, sleep=naps), HERE, "en").deliver("here", turn=1)
+    assert (busy.value.seconds, naps.taken) == (27, [])
+    assert len(sends(server)) == 1
+
+
+async def test_short_penalties_are_waited_out_until_they_make_a_long_one(line, anna, naps):
+    server, bot = line
+    server.faults.always("sendMessage", Fault.too_many(1))
+    with pytest.raises(ChatBusy) as busy:
+        await TelegramReply(Gateway(bot, longest_wait=timedelta(seconds=2), sleep=naps), HERE, "en").notice("new_done")
+    assert (busy.value.seconds, naps.taken) == (1, [1, 1])
 
 
 async def test_a_penalty_in_one_chat_delays_no_other(gateway, server, anna, naps):
@@ -274,40 +286,116 @@ async def test_a_penalty_in_one_chat_delays_no_other(gateway, server, anna, naps
     boris.starts()
     naps.hold = 5
     server.faults.next("sendMessage", Fault.too_many(30), chat=7)
-    waiting = asyncio.create_task(TelegramReply(gateway, HERE, "en").deliver("late"))
+    waiting = asyncio.create_task(TelegramReply(gateway, HERE, "en").deliver("late", turn=1))
     await server.until(lambda: naps.taken)
-    await TelegramReply(gateway, Place(8), "en").deliver("now")
+    await TelegramReply(gateway, Place(8), "en").deliver("now", turn=1)
     assert (anna.chat.text, boris.chat.text) == ("", "now")
     waiting.cancel()
 
 
-async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out(gateway, server, anna):
-    """The uncertain part is recorded as such: it takes its place among the parts that were sent."""
-    sent = []
-
-    async def record(message_id):
-        sent.append(message_id)
-
-    server.faults.next("sendMessage", Fault.delay(0), Fault.dropped("after"))
-    await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS)
-
-    ids = [shown.message_id for shown in anna.chat.answers]
-    assert sent == [ids[0], None, ids[2]]
-    assert len(sends(server)) == 3
-
-
-async def test_what_cannot_have_arrived_is_tried_again_and_given_up_in_the_end(naps):
-    """Nobody listens at this address."""
+async def test_what_cannot_have_arrived_is_tried_again_and_given_up_for_now(naps):
+    """Nobody listens at this address: the lane is given back, and the message waits in the inbox."""
     bot = application("1:x", "http://127.0.0.1:9").bot
     gateway = Gateway(bot, sleep=naps)
     await bot.request.initialize()
     try:
-        with pytest.raises(DeliveryError, match="not delivered"):
+        with pytest.raises(ChatBusy) as busy:
             await gateway.send(HERE, Chunk("x"))
     finally:
         await bot.shutdown()
+    assert busy.value.seconds == UNREACHED.total_seconds()
     assert len(naps.taken) == TRIES
-    assert sum(naps.taken) > 20
+    assert sum(naps.taken) > 10
+
+
+# ------------------------------------------------------------------------------------------------- the record
+
+
+class Ledger(MemoryRecord):
+    """A record that shows what was sent; its lease is good for so many looks."""
+
+    def __init__(self, *, looks=99):
+        super().__init__()
+        self.sent = []
+        self.looks = looks
+
+    def require_lease(self):
+        if not self.looks:
+            raise LaneLost
+        self.looks -= 1
+
+    async def part_sent(self, turn, message_id):
+        self.sent.append((turn, message_id))
+        await super().part_sent(turn, message_id)
+
+
+def words(anna):
+    return [shown.text.split()[0] for shown in anna.chat.answers]
+
+
+async def test_each_part_is_recorded_under_its_turn_as_soon_as_it_is_sent(gateway, server, anna):
+    record, gate = Ledger(), asyncio.Event()
+    server.faults.next("sendMessage", Fault.delay(0), Fault.hold(gate))
+    delivering = asyncio.create_task(TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7))
+    await server.until(lambda: len(sends(server)) == 2)
+    assert [turn for turn, _ in record.sent] == [7]
+    gate.set()
+    await delivering
+
+    assert record.sent == [(7, shown.message_id) for shown in anna.chat.answers]
+
+
+@pytest.mark.parametrize("sent", [1, 2, 3])
+async def test_delivery_goes_on_at_the_first_part_that_no_earlier_run_has_sent(gateway, server, anna, sent):
+    """C3: also where all were sent, and only that was not known."""
+    record = Ledger()
+    for number in range(sent):
+        await record.part_sent(7, number)
+    await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
+
+    assert words(anna) == ["one", "two", "three"][sent:]
+    assert record.parts_sent(7) == 3
+
+
+async def test_parts_of_another_turn_do_not_count(gateway, anna):
+    record = Ledger()
+    await record.part_sent(6, 1)
+    await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
+
+    assert words(anna) == ["one", "two", "three"]
+
+
+async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out(gateway, server, anna):
+    """The uncertain part is recorded as such: it takes its place among the parts that were sent."""
+    record = Ledger()
+    server.faults.next("sendMessage", Fault.delay(0), Fault.dropped("after"))
+    await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
+
+    ids = [shown.message_id for shown in anna.chat.answers]
+    assert record.sent == [(7, ids[0]), (7, None), (7, ids[2])]
+    assert len(sends(server)) == 3
+
+
+async def test_a_part_that_met_a_long_penalty_is_the_first_of_the_next_run(line, server, anna, naps):
+    """C89"""
+    record, gateway = Ledger(), Gateway(line[1], sleep=naps)
+    server.faults.next("sendMessage", Fault.delay(0), Fault.too_many(27))
+    with pytest.raises(ChatBusy):
+        await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
+    assert words(anna) == ["one"]
+    await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
+
+    assert words(anna) == ["one", "two", "three"]
+
+
+async def test_without_a_lease_not_one_more_part_is_sent(gateway, server, anna):
+    """C24: another worker may be sending the same answer."""
+    record = Ledger(looks=2)
+    with pytest.raises(LaneLost):
+        await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
+
+    assert words(anna) == ["one", "two"]
+    assert len(sends(server)) == 2
 
 
 # ----------------------------------------------------------------------------------------------------- edits
