@@ -132,11 +132,11 @@ export class Glass {
 
   #request(request) {
     if (!request) return [el("p.kept", {}, t("no_request"))];
+    const { cache_read_input_tokens: cached = 0, cache_creation_input_tokens: stored = 0, input_tokens = 0 } = request.usage;
     const rows = request.parts.map(({ section, role, content, repeated, marked }) =>
-      entry(section === "messages" ? role : section, content, repeated && t("cached"),
+      entry(section === "messages" ? role : section, content, repeated && t(cached ? "cached" : "repeated"),
         `${repeated ? ".repeated" : ""}${marked ? ".marked" : ""}`),
     );
-    const { cache_read_input_tokens: cached = 0, cache_creation_input_tokens: stored = 0, input_tokens = 0 } = request.usage;
     const tokens = cached + stored + input_tokens;
     return [el("p.kept", {}, `${request.model} · ${t("spent", { tokens, cached })}`), el("ol.talk", {}, ...rows)];
   }
