@@ -8,17 +8,28 @@ from itertools import count
 
 import pytest
 
-from bot.agent.scripted import Scripted, fails, says
+from bot.agent.scripted import Scripted, fails, hangs, says
 from bot.compaction import Compactor, Summariser, Triggers
 from bot.demo.telegram.faults import Fault
-from bot.errors import EmptyAnswer, ModelBusy, ModelMisconfigured, ModelRefused, PromptTooLong
+from bot.errors import (
+    ChatBusy,
+    EmptyAnswer,
+    LaneLost,
+    ModelBusy,
+    ModelMisconfigured,
+    ModelRefused,
+    PromptTooLong,
+    StoreUnavailable,
+)
+from bot.inbox import Batch, Claim, Entry, Run
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
-from bot.ports import Batch, Claim, Entry
 from bot.store.memory import MemoryArchive, MemorySessions
+from bot.store.memory_inbox import MemoryRecord
 from bot.telegram.commands import COMMANDS, Desk, publish
 from bot.telegram.gateway import Gateway
 from bot.telegram.handlers import TelegramFrontend
+from bot.telegram.hints import Hints
 from bot.telegram.identity import Sender, identify
 from bot.telegram.inputs import Account, kind_of
 from bot.texts import LANGUAGES, text
@@ -34,6 +45,20 @@ async def count_words(words):
     return len(words.split())
 
 
+class Sessions(MemorySessions):
+    """The Sessions in memory; `away`: so many loads find no store."""
+
+    def __init__(self):
+        super().__init__()
+        self.away = 0
+
+    async def load(self, owner, place, **when):
+        if self.away:
+            self.away -= 1
+            raise StoreUnavailable
+        return await super().load(owner, place, **when)
+
+
 class Office:
     """A Frontend over the core in memory, and the updates of its people as entries."""
 
@@ -41,21 +66,24 @@ class Office:
         self.server, self.bot = server, bot
         self.account = Account(bot.id, bot.username)
         self.model = Scripted()
-        self.sessions = MemorySessions()
+        self.sessions = Sessions()
+        self.record = MemoryRecord()
         ids = count(1)
         clock, archive = server.world.clock, MemoryArchive()
         compactor = Compactor(self.sessions, archive, Summariser(self.model, "small", count_words), Triggers(), clock)
         new_id = lambda: f"{next(ids):032x}"  # noqa: E731 - a factory, passed on
         turns = Turns(self.sessions, agent(self.model, attempts=1), compactor, count_words, clock, new_id, LIFETIME)
         desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), LIFETIME)
-        self.frontend = TelegramFrontend(turns, desk, Gateway(bot, sleep=Naps(hold=4)), self.account)
+        gateway = Gateway(bot, sleep=Naps(hold=4))
+        self.hints = Hints(gateway)
+        self.frontend = TelegramFrontend(turns, desk, gateway, self.hints, self.account)
 
-    async def batch(self, *, overtaken=False):
+    async def batch(self, *, tries=1, is_retry=False, overtaken=False):
         """What was sent since the last one."""
         updates = await self.bot.get_updates(timeout=0)
         await self.bot.get_updates(updates[-1].update_id + 1, timeout=0)
         entries = tuple(self.entry(update) for update in updates)
-        return Batch(Claim(entries[0].lane, 1), entries, overtaken=overtaken)
+        return Batch(Claim(entries[0].lane.id, 1, tries, is_retry), entries, overtaken=overtaken)
 
     def entry(self, update):
         sender, kind = identify(update), kind_of(update, self.account)
@@ -67,8 +95,10 @@ class Office:
     async def obey(self):
         return await self.frontend.obey(await self.batch())
 
-    async def answer(self):
-        return await self.frontend.answer(await self.batch(), asyncio.Event())
+    async def answer(self, batch=None, stop=None):
+        """One run of a turn; all runs have one record."""
+        run = Run(self.record, stop or asyncio.Event())
+        return await self.frontend.answer(batch or await self.batch(), run)
 
     async def active(self, batch):
         now = self.server.world.now
@@ -78,7 +108,9 @@ class Office:
 @pytest.fixture
 async def office():
     async with telegram() as (server, bot):
-        yield Office(server, bot)
+        made = Office(server, bot)
+        yield made
+        await made.hints.close()
 
 
 @pytest.fixture
@@ -107,7 +139,7 @@ async def test_new_and_reset_are_confirmed_after_the_deed(office, anna):
     office.model.script = [says("Hello!")]
     anna.says("hello")
     batch = await office.batch()
-    await office.frontend.answer(batch, asyncio.Event())
+    await office.answer(batch)
     ids = [(await office.active(batch)).id]
     for command in ("/new", "/reset"):
         anna.says(command)
@@ -115,6 +147,19 @@ async def test_new_and_reset_are_confirmed_after_the_deed(office, anna):
         ids.append((await office.active(batch)).id)
     assert len(set(ids)) == 3
     assert [shown.text for shown in anna.chat.answers[1:]] == [text("new_done", "en"), text("reset_done", "en")]
+
+
+async def test_stop_is_confirmed_and_leaves_the_talk_as_it_is(office, anna):
+    """C72: the turn it stops has ended when the command's place in the lane comes."""
+    office.model.script = [says("Hello!")]
+    anna.says("hello")
+    batch = await office.batch()
+    await office.answer(batch)
+    before = await office.active(batch)
+    anna.says("/stop")
+    assert await office.obey() == "done"
+    assert anna.chat.answers[-1].text == text("stop_done", "en")
+    assert await office.active(batch) == before
 
 
 async def test_a_confirmation_stays_in_its_topic(office, anna):
@@ -167,6 +212,34 @@ async def test_messages_overtaken_by_new_get_one_sentence(office, anna):
     assert anna.chat.text == text("turn_declined", "en")
 
 
+async def test_a_message_that_keeps_breaking_the_process_gets_an_apology_and_a_line_in_the_log(office, anna, caplog):
+    anna.says("boom")
+    batch = await office.batch(tries=4)
+    assert await office.frontend.bury(batch) == "dead"
+    assert anna.chat.text == text("turn_buried", "en")
+    [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert record.getMessage() == f"update {batch.turn} has broken the process 3 times and is parked"
+
+
+@pytest.mark.parametrize(("deed", "state"), [("decline", "cancelled"), ("bury", "dead")])
+async def test_a_fate_does_not_depend_on_whether_it_could_be_told(office, anna, deed, state):
+    anna.says("hello")
+    batch = await office.batch()
+    anna.blocks()
+    assert await getattr(office.frontend, deed)(batch) == state
+
+
+@pytest.mark.parametrize("deed", ["decline", "bury", "obey"])
+async def test_what_a_busy_chat_cannot_be_told_now_is_told_later(office, anna, deed):
+    anna.says("/new")
+    batch = await office.batch()
+    office.server.faults.next("sendMessage", Fault.too_many(27))
+    with pytest.raises(ChatBusy):
+        await getattr(office.frontend, deed)(batch)
+    await getattr(office.frontend, deed)(batch)
+    assert len(anna.chat.answers) == 1
+
+
 # --------------------------------------------------------------------------------------------------- turns
 
 
@@ -217,6 +290,88 @@ async def test_what_nobody_expected_becomes_a_general_sentence_and_a_traceback_i
     assert record.exc_info is not None
 
 
+async def test_what_a_penalty_held_back_is_delivered_by_the_next_run_without_asking_the_model(office, anna):
+    """C89, C3: complete to its last word."""
+    parts = "\n\n".join(f"{word} " + "words " * 600 for word in ("one", "two", "three"))
+    office.model.script = [says(parts)]
+    anna.says("hello")
+    batch = await office.batch()
+    office.server.faults.next("sendMessage", Fault.delay(0), Fault.too_many(27))
+    with pytest.raises(ChatBusy) as busy:
+        await office.answer(batch)
+    assert busy.value.seconds == 27
+    assert len(anna.chat.answers) == 1
+
+    assert await office.answer(batch) == "done"
+    assert [shown.text.split()[0] for shown in anna.chat.answers] == ["one", "two", "three"]
+    assert len(office.model.requests) == 1
+
+
+async def test_a_run_after_a_crash_delivers_what_was_committed_even_if_the_session_is_closed(office, anna):
+    """C3: also the answer of which no part was recorded."""
+    office.model.script = [says("Hello!")]
+    anna.says("hello")
+    batch = await office.batch(is_retry=True)
+    await office.answer(batch)
+    await office.sessions.close(batch.lane.owner, batch.lane.place)
+    office.record = MemoryRecord()
+    assert await office.answer(batch) == "done"
+    assert [shown.text for shown in anna.chat.answers] == ["Hello!", "Hello!"]
+    assert len(office.model.requests) == 1
+
+
+async def test_an_answer_is_not_sent_by_a_run_that_has_lost_its_lease(office, anna):
+    """C24: nothing is sent and nothing said; the run that has the lease will do it."""
+
+    class Lost(MemoryRecord):
+        def require_lease(self):
+            raise LaneLost
+
+    office.record = Lost()
+    office.model.script = [says("Hello!")]
+    anna.says("hello")
+    with pytest.raises(LaneLost):
+        await office.answer()
+    assert anna.chat.answers == []
+
+
+async def test_while_the_store_is_away_the_person_is_told_once_and_answered_later(office, anna):
+    office.sessions.away = 2
+    office.model.script = [says("Hello!")]
+    anna.says("hello")
+    batch = await office.batch()
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            await office.answer(batch)
+    await office.server.until(lambda: anna.chat.answers)
+    assert await office.answer(batch) == "done"
+    assert [shown.text for shown in anna.chat.answers] == [text("error_store", "en"), "Hello!"]
+
+
+async def test_a_turn_that_was_told_to_stop_says_what_it_had(office, anna):
+    office.model.script = [hangs("half an answer")]
+    anna.says("hello")
+    stop = asyncio.Event()
+    batch = await office.batch()
+    running = asyncio.create_task(office.answer(batch, stop))
+    await office.server.until(lambda: office.model.requests)
+    stop.set()
+    assert await running == "done"
+    assert [shown.text for shown in anna.chat.answers] == ["half an answer", text("ending_interrupted", "en")]
+
+
+async def test_an_apology_waits_for_a_busy_chat(office, anna):
+    """The whole turn is run again then; nothing of the failed one was stored."""
+    office.model.script = [fails(ModelRefused()), says("Hello!")]
+    anna.says("hello")
+    batch = await office.batch()
+    office.server.faults.next("sendMessage", Fault.too_many(27))
+    with pytest.raises(ChatBusy):
+        await office.answer(batch)
+    assert await office.answer(batch) == "done"
+    assert anna.chat.text == "Hello!"
+
+
 async def test_an_answer_to_somebody_who_left_ends_quietly(office, anna, caplog):
     office.model.script = [says("Hello!")]
     office.server.faults.always("sendMessage", Fault.forbidden())
@@ -241,7 +396,7 @@ async def test_a_cancelled_answer_is_cancelled(office, anna):
     gate = asyncio.Event()
     office.server.faults.always("sendMessage", Fault.hold(gate))
     office.model.script = [says("Hello!")]
-    answering = asyncio.create_task(office.frontend.answer(asked, asyncio.Event()))
+    answering = asyncio.create_task(office.answer(asked))
     await office.server.until(lambda: office.server.journal.of("sendMessage"))
     answering.cancel()
     with pytest.raises(asyncio.CancelledError):
