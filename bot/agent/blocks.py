@@ -6,16 +6,28 @@ One invalid block makes every later call of a Session a refusal, so a turn is cl
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from bot.session import Block, Role
 
+LONGEST_NAME = 64
+_ODD_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+
 
 def tool_calls(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """The calls that are ours to answer; `server_tool_use` is the provider's own."""
     return tuple(block for block in blocks if block["type"] == "tool_use")
+
+
+def acceptable(call: Block) -> Block:
+    """A call that any server takes back: a model may make up a name, or numbers and shapes that JSON does not have."""
+    name = _ODD_IN_A_NAME.sub("_", call["name"])[:LONGEST_NAME] or "_"
+    given = json.loads(json.dumps(call["input"]), parse_constant=str)
+    return {**call, "name": name, "input": given if isinstance(given, dict) else {}}
 
 
 def holds_results(blocks: Iterable[Block]) -> bool:

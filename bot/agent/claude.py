@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import anthropic
 import httpx2
 
+from bot.agent.blocks import acceptable
 from bot.agent.prompt import with_breakpoints
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
 from bot.ports import Completion, Json, Request
@@ -91,19 +92,21 @@ class Claude:
         """Call the model once, streaming. Raises a ModelError that carries the usage known so far."""
         billed: list[Usage] = []
         try:
-            message = await self._heard(body(request, self._endpoint), on_text, billed)
+            completion = await self._heard(body(request, self._endpoint), on_text, billed)
         except _FAILURES as error:
             failure = classify(error)
             failure.usage = billed[-1] if billed else None
             raise failure from None
-        if message is None or message.stop_reason is None:
+        if completion is None:
             failure = ModelBusy("the stream ended without a stop reason")
             failure.usage = billed[-1] if billed else None
             raise failure
-        return Completion(tuple(_block(block) for block in message.content), message.stop_reason, _usage(message.usage))
+        return completion
 
-    async def _heard(self, wanted: dict[str, Any], on_text: Callable[[str], None], billed: list[Usage]) -> Any:
-        """The whole message; what its start is billed goes to `billed` at once, for a torn stream costs too."""
+    async def _heard(
+        self, wanted: dict[str, Any], on_text: Callable[[str], None], billed: list[Usage]
+    ) -> Completion | None:
+        """The answer, if it came to a stop; what its start is billed goes to `billed` at once: a torn one costs too."""
         now = asyncio.get_running_loop().time
         async with asyncio.timeout(self._silence) as limit, self._client.messages.stream(**wanted) as stream:
             async for event in stream:
@@ -112,7 +115,10 @@ class Claude:
                     on_text(event.text)
                 elif event.type == "message_start":
                     billed.append(_usage(event.message.usage))
-            return stream.current_message_snapshot
+            message = stream.current_message_snapshot
+        if message is None or message.stop_reason is None:
+            return None
+        return Completion(tuple(map(_block, message.content)), message.stop_reason, _usage(message.usage))
 
 
 def _credential(endpoint: Endpoint) -> Any:
@@ -137,8 +143,9 @@ def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
 
 def _block(block: Any) -> Block:
     """A block as it came; optional fields that are null say nothing, and other servers may not know them."""
-    plain: Json = block.to_dict(exclude_none=block.type in {"text", "tool_use"})
-    return clean(plain)  # type: ignore[no-any-return]  # JSON in, JSON out
+    # A warning would quote what does not fit the SDK's types.
+    plain: Json = clean(block.to_dict(exclude_none=block.type in {"text", "tool_use"}, warnings=False))
+    return acceptable(plain) if block.type == "tool_use" else plain
 
 
 def _usage(reported: Any) -> Usage:

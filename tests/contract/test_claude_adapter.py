@@ -10,7 +10,7 @@ import pytest
 
 from bot.agent.claude import Claude, Endpoint, body, classify
 from bot.agent.prompt import STOPPED
-from bot.demo.claude.answers import Answer, Whole, call, calls, think
+from bot.demo.claude.answers import Answer, ToolCall, Whole, call, calls, think
 from bot.demo.claude.faults import Fault, Reply
 from bot.demo.claude.server import ClaudeServer
 from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
@@ -227,6 +227,26 @@ async def test_calls_and_thinking_come_back_as_they_were_sent(server, claude):
     answer = await run(claude, tool())
     assert results(answer) == [("echo: one", False), ("echo: two", False)]
     assert server.journal.refusals == ()
+
+
+MADE_UP = {
+    "no name": ToolCall("", {"words": "heron"}),
+    "a name with spaces": ToolCall("echo the heron\n", {"words": "heron"}),
+    "a name too long": ToolCall("echo" * 1000, {"words": "heron"}),
+    "a list": ToolCall("echo", partial='["heron"]'),
+    "too large a number": ToolCall("echo", partial='{"words": 1e999}'),
+    "no number": ToolCall("echo", partial='{"words": [NaN, -Infinity]}'),
+}
+
+
+@pytest.mark.parametrize("made_up", MADE_UP)
+async def test_a_call_no_server_would_take_back_fails_no_turn_and_is_not_printed(server, claude, made_up, caplog):
+    server.script(Answer((MADE_UP[made_up],)), "Sorry.")
+    answer = await run(claude, tool())
+    assert answer.text == "Sorry."
+    assert len(results(answer)) == 1
+    assert server.journal.refusals == ()
+    assert "heron" not in caplog.text
 
 
 async def test_an_unknown_block_is_survived_and_not_stored(server, claude):

@@ -70,10 +70,10 @@ async def test_a_rate_limit_says_when_to_come_back(server, client):
 
 
 async def test_a_spent_limit_has_a_code_of_its_own(server, client):
-    server.faults.next(Fault.spent("ContractSpendLimitReached"))
+    server.faults.next(Fault.spent("contract_spend_limit_reached"))
     with pytest.raises(anthropic.RateLimitError) as failure:
         await ask(client)
-    assert failure.value.error_code == "ContractSpendLimitReached"
+    assert failure.value.error_code == "contract_spend_limit_reached"
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ class Fault:
         return cls.status(429, "This request would exceed your rate limit", **headers)
 
     @classmethod
-    def spent(cls, error_code: str = "EnforcedSpendLimitReached") -> Fault:
+    def spent(cls, error_code: str = "enforced_spend_limit_reached") -> Fault:
         """A 429 that does not pass by waiting."""
         body = error_body(429, "You have reached your specified API usage limits", FAULT_ID, error_code)
         return cls("spent", Reply(429, json.dumps(body), headers={"request-id": FAULT_ID}))
