@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -76,6 +77,11 @@ class Intake:
 
     async def until(self, condition):
         return await self.server.until(condition)
+
+    async def until_taken(self, number):
+        """Receive until so many entries were taken."""
+        async with self.polling():
+            await self.until(lambda: len(self.inbox.entries) == number)
 
     async def all_received(self, poller=None):
         """Receive until nothing is pending."""
@@ -232,12 +238,49 @@ async def test_the_last_good_poll_is_known(intake, anna):
 
 
 async def test_commands_that_end_a_turn_are_marked(intake, anna):
-    for words in ("/new", "/reset", "/help", "/start x", "hello"):
+    for words in ("/new", "/reset", "/stop", "/help", "/start x", "/nothing", "hello"):
         anna.says(words)
     await intake.all_received()
-    entries = intake.inbox.entries[:5]
-    assert [entry.kind for entry in entries] == ["command"] * 4 + ["content"]
-    assert [entry.cancels for entry in entries] == [True, True, False, False, False]
+    entries = intake.inbox.entries[:7]
+    assert [entry.kind for entry in entries] == ["command"] * 6 + ["content"]
+    assert [entry.cancels for entry in entries] == [True] * 3 + [False] * 4
+
+
+async def test_commands_that_do_not_touch_the_talk_wait_in_a_lane_of_their_own(intake, anna):
+    """`/help` is answered at once, whatever runs; what touches the Session keeps its place."""
+    for words in ("/help", "/start", "/new", "/reset", "/stop", "/nothing", "hello"):
+        anna.says(words)
+    await intake.all_received()
+    here = Lane(Owner(ANNA), Place(ANNA))
+    assert [entry.lane for entry in intake.inbox.entries[:7]] == [replace(here, aside=True)] * 2 + [here] * 5
+
+
+async def test_a_piece_of_a_paste_gathers_and_its_end_does_not(intake, anna):
+    """C99: who sends an ordinary message is not kept waiting."""
+    anna.pastes("a" * 9000)
+    anna.says("b" * 3899)
+    await intake.all_received()
+    assert [entry.gathers for entry in intake.inbox.entries[:4]] == [True, True, False, False]
+
+
+async def test_pieces_of_an_album_gather(intake, anna):
+    """C100"""
+    anna.sends_album([b"1", b"2", b"3"], "three pictures")
+    await intake.until_taken(3)
+    assert [entry.gathers for entry in intake.inbox.entries] == [True] * 3
+
+
+async def test_a_forward_gathers_and_what_is_said_of_it_does_not(intake, anna):
+    anna.forwards("what Boris wrote", {"type": "hidden_user", "sender_user_name": "Boris"})
+    anna.says("What do you think of it?")
+    await intake.all_received()
+    assert [entry.gathers for entry in intake.inbox.entries[:2]] == [True, False]
+
+
+async def test_a_command_gathers_nothing(intake, anna):
+    anna.says(f"/new {'a' * 4000}")
+    await intake.all_received()
+    assert not intake.inbox.entries[0].gathers
 
 
 async def test_an_edit_is_received_and_opens_nothing(intake, anna):
@@ -359,6 +402,18 @@ async def test_an_update_that_cannot_be_read_is_dropped_without_a_word_of_it(int
     assert intake.inbox.words == ["before", "after", "that was all"]
     assert len(warnings(caplog)) == 1
     assert "heron" not in caplog.text
+
+
+async def test_what_the_store_cannot_take_now_is_left_to_telegram(intake, anna, caplog):
+    """Every other failure concerns the one update; this one would lose it."""
+    anna.says("hello")
+    [update] = await intake.bot.get_updates(timeout=0)
+    intake.inbox.away = 1
+    with pytest.raises(StoreUnavailable):
+        await intake.receiver.receive(update.to_dict())
+    assert warnings(caplog) == []
+    await intake.receiver.receive(update.to_dict())
+    assert intake.inbox.words == ["hello"]
 
 
 async def test_what_no_store_can_hold_is_mended_on_the_way_in(intake, anna):
