@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.demo import mongod
 from bot.demo.child import Child, Line
@@ -31,10 +31,12 @@ from bot.demo.telegram.chats import Chat
 from bot.demo.telegram.people import Person
 from bot.demo.telegram.server import TelegramServer
 from bot.demo.watch import Watch
+from bot.errors import StartError, StoreUnavailable
 from bot.ops.clock import ShiftedClock
 from bot.ops.stopping import end
 from bot.session import Lifetime
 from bot.settings import Settings
+from bot.store.mongo import Store, connect
 
 DATABASE = "bot_demo"
 """Never the database of a real bot, also where MONGODB_URI names the server of one."""
@@ -46,6 +48,7 @@ DEMO_SETTINGS = {
     "CONTEXT_KEEP_MESSAGES": "4",
     "SILENCE_SECONDS": "30",
     "GRACE_SECONDS": "3",
+    "LEASE_SECONDS": "3",
     "PORT": "0",
     "LOG_LEVEL": "INFO",
     "LOG_FORMAT": "json",
@@ -87,6 +90,7 @@ class Town:
             before = asyncio.get_running_loop().time()
             await self.bot.kill()
             self.diary.note("killed")
+            await free_leases(self.glass.database)
             await self.bot.start()
             seconds = round(asyncio.get_running_loop().time() - before, 1)
             self.diary.note("ready", seconds=seconds)
@@ -117,20 +121,22 @@ async def opened(environ: Mapping[str, str], path: Path) -> AsyncIterator[Town]:
         claude = None if has_model(environ) else await stack.enter_async_context(_stand_in(clock))
         known = environment(environ, telegram, claude, uri)
         settings = Settings.read(known)
+        store = await _connected(settings, clock)
+        stack.push_async_callback(store.close)
+        database = store.database
+        anna, boris = telegram.person(1001, "Anna", "en"), telegram.person(1002, "Boris", "ru")
+        group = telegram.group("Anna & Boris", [anna, boris], id=GROUP_ID)
+        await _welcome_back(database, anna, boris)
+        await free_leases(database)
         bot = Child(known, folder.clock, folder.log, _listener(diary), lambda: diary.note("stopped"))
         stack.push_async_callback(bot.stop)
         await bot.start()
-        client: AsyncMongoClient[dict[str, Any]] = await stack.enter_async_context(
-            AsyncMongoClient(uri, tz_aware=True, appname="bot demo")
-        )
-        database = client[DATABASE]
         lifetime = _lifetime(settings)
         key = sha256(telegram.token.encode()).digest()
         requests = Requests(claude.journal, telegram.world, key, diary) if claude else None
         watches = [Watch(database, diary, clock, lifetime.idle).run(), *([requests.run()] if requests else ())]
         tasks = [asyncio.create_task(watch) for watch in watches]
         stack.push_async_callback(end, *tasks)
-        anna, boris = telegram.person(1001, "Anna", "en"), telegram.person(1002, "Boris", "ru")
         yield Town(
             folder=folder,
             uri=uri,
@@ -141,12 +147,35 @@ async def opened(environ: Mapping[str, str], path: Path) -> AsyncIterator[Town]:
             claude=claude,
             anna=anna,
             boris=boris,
-            group=telegram.group("Anna & Boris", [anna, boris], id=GROUP_ID),
+            group=group,
             diary=diary,
             bot=bot,
             glass=Glass(database, clock, lifetime),
             requests=requests,
         )
+
+
+async def free_leases(database: AsyncDatabase[dict[str, Any]]) -> None:
+    """Take from a dead bot what it still seems to hold. We know that it is dead; replicas would wait some seconds."""
+    await database["leases"].delete_many({})
+    over = {"$set": {"leaseUntil": datetime.fromtimestamp(0, UTC)}}
+    await database["lanes"].update_many({"leaseBy": {"$ne": None}}, over)
+
+
+async def _welcome_back(database: AsyncDatabase[dict[str, Any]], *people: Person) -> None:
+    """Whoever talked in an earlier demo has pressed Start before: the bot may write to them."""
+    known = await database["sessions"].distinct("ownerId")
+    for person in people:
+        if person.id in known:
+            person.chat.standing = "member"
+
+
+async def _connected(settings: Settings, clock: ShiftedClock) -> Store:
+    uri, keep = settings.mongodb_uri.get_secret_value(), timedelta(days=settings.archive_days)
+    try:
+        return await connect(uri, DATABASE, driver="pymongo", clock=clock, keep=keep)
+    except StoreUnavailable as fault:
+        raise StartError(str(fault)) from None
 
 
 def has_model(environ: Mapping[str, str]) -> bool:
