@@ -101,12 +101,13 @@ def test_the_longer_of_two_secrets_is_hidden_whole():
 
 
 @pytest.mark.parametrize("vendor", ["httpx", "httpcore", "telegram.ext", "anthropic", "pymongo.command", "bottle"])
-def test_vendors_are_heard_from_warning_on(configured, vendor):
+def test_vendors_are_heard_from_warning_on(configured, vendor, request):
     """At lower levels they print requests whole: the token in the address, and what people wrote."""
-    stream = configured("console", "DEBUG")
-    logging.getLogger(vendor).setLevel(logging.DEBUG)
-    logging.getLogger(vendor).info("a person's words")
-    logging.getLogger(vendor).warning("a warning")
+    stream, logger = configured("console", "DEBUG"), logging.getLogger(vendor)
+    request.addfinalizer(lambda: logger.setLevel(logging.NOTSET))
+    logger.setLevel(logging.DEBUG)
+    logger.info("a person's words")
+    logger.warning("a warning")
     assert [line.split(": ")[1] for line in stream.getvalue().splitlines()] == ["a warning"]
 
 
