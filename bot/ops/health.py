@@ -24,6 +24,10 @@ _WHY = {
     errno.EACCES: "this user may not open it",
 }
 
+LINGERING_SECONDS = 1.0
+"""For how long the rest of a body that was refused is read and thrown away, so that the refusal is heard."""
+LEAVING_SECONDS = 5.0
+
 log = logging.getLogger(__name__)
 
 
@@ -40,7 +44,9 @@ class Health:
         self._failing: tuple[str, ...] = ()
         app = web.Application()
         app.add_routes([web.get("/healthz", self._alive), web.get("/readyz", self._ready), *routes])
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(
+            app, access_log=None, lingering_time=LINGERING_SECONDS, shutdown_timeout=LEAVING_SECONDS
+        )
 
     async def __aenter__(self) -> Self:
         await self._runner.setup()
