@@ -201,6 +201,40 @@ def test_the_webhook_has_an_address_that_telegram_can_use(url, said):
     assert problem(WEBHOOK_URL=url, WEBHOOK_SECRET="planted") == f"WEBHOOK_URL {said}"
 
 
+@pytest.mark.parametrize(
+    "url", ["https://bot.example.org", "https://bot.example.org:8443/telegram", "http://127.0.0.1:8080/t"]
+)
+def test_a_webhook_is_where_its_url_says(url):
+    """Telegram delivers to https only; a Bot API server on the same machine may use the loopback."""
+    assert read(WEBHOOK_URL=url, WEBHOOK_SECRET="planted").webhook_url == url
+
+
+def test_without_a_webhook_url_the_bot_polls():
+    assert (read().webhook_url, read(WEBHOOK_URL=" ").webhook_url) == (None, None)
+
+
+def test_a_webhook_needs_a_secret():
+    """Anybody who finds the address could write in anybody's name."""
+    line = "WEBHOOK_SECRET is not set, and WEBHOOK_URL is: anybody could send updates"
+    assert problem(WEBHOOK_URL="https://bot.example.org") == line
+
+
+@pytest.mark.parametrize("secret", ["planted secret", "planted!", "ж", "x" * 257], ids=["space", "sign", "ж", "long"])
+def test_the_secret_is_one_that_telegram_takes(secret):
+    said = "WEBHOOK_SECRET must be 1 to 256 letters, digits, _ and -, as Telegram asks"
+    assert problem(WEBHOOK_SECRET=secret) == said
+
+
+def test_the_secret_is_known_to_the_log():
+    assert "planted_Hook-1" in read(WEBHOOK_SECRET="planted_Hook-1").secrets
+
+
+def test_a_lease_outlasts_its_heartbeat():
+    """Renewed every third of it: below three seconds a slow answer of MongoDB would cost a lane."""
+    assert problem(LEASE_SECONDS="2") == "LEASE_SECONDS must be a whole number, 3 to 300"
+    assert (read().lease_seconds, read(LEASE_SECONDS="3").lease_seconds) == (15, 3)
+
+
 def test_a_level_may_be_written_small():
     assert read(LOG_LEVEL="debug").log_level == "DEBUG"
 
