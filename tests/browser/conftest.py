@@ -1,0 +1,156 @@
+"""The demo in a real Chromium: `bot demo` as a process, and pages that note whatever they should not do.
+
+Two people talk on one page as they would on two phones. A page fails its test when it writes an error to the console,
+throws, or asks anybody but the demo for anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+MODEL = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MONGODB_URI")
+START_SECONDS = 30
+PATIENCE_MS = 15_000
+ANNA, BORIS = 1001, 1002
+
+
+@dataclass
+class Demo:
+    """`bot demo` on a folder of its own."""
+
+    folder: Path
+    port: int = 0
+    address: str = ""
+    process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        environ = {name: value for name, value in os.environ.items() if name not in MODEL}
+        command = [sys.executable, "-m", "bot", "demo", "--no-browser", f"--port={self.port}", f"--folder={self.folder}"]
+        self.process = subprocess.Popen(
+            command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+        )
+        self.address = self._announced()
+        self.port = int(self.address.rstrip("/").rpartition(":")[2])
+
+    def _announced(self) -> str:
+        seen: list[str] = []
+        for line in self.process.stdout:
+            seen.append(line)
+            if line.strip().startswith("Open http"):
+                return line.split()[-1]
+        raise AssertionError("bot demo did not start:\n" + "".join(seen))
+
+    def end(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.communicate(timeout=START_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise
+
+    def ask(self, path: str, told: dict[str, Any] | None = None) -> Any:
+        """What the page's server answers."""
+        body = None if told is None else json.dumps(told).encode()
+        with urllib.request.urlopen(urllib.request.Request(self.address + path, body), timeout=START_SECONDS) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    shown = Demo(tmp_path_factory.mktemp("demo"))
+    shown.start()
+    yield shown
+    shown.end()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        reason = "no Chromium: install it to have the demo's page tested (Debian: apt-get install chromium)"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+@dataclass
+class Visit:
+    """The page as one visitor has it open. `faults` is what must not happen."""
+
+    page: Page
+    address: str
+    faults: list[str] = field(default_factory=list)
+
+    def watch(self) -> None:
+        page = self.page
+        page.on("console", lambda line: line.type in {"error", "warning"} and self.faults.append(line.text))
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("request", lambda request: self._own(request.url) or self.faults.append(f"asked for {request.url}"))
+
+    def _own(self, url: str) -> bool:
+        return url.startswith((self.address, "data:", "blob:"))
+
+    def find(self, selector: str, words: str | None = None) -> Locator:
+        return self.page.locator(selector, has_text=words)
+
+    def pane(self, number: int = 0) -> Locator:
+        return self.find(".pane").nth(number)
+
+    def say(self, words: str, number: int = 0) -> None:
+        field = self.pane(number).locator("textarea")
+        field.fill(words)
+        field.press("Enter")
+
+    def hears(self, words: str, number: int = 0) -> None:
+        """Wait until the bot has said it there."""
+        self.pane(number).locator(".theirs", has_text=words).last.wait_for()
+
+    def session_id(self) -> str:
+        """The id the glass box shows."""
+        return self.find(".head ._id dd").inner_text()
+
+
+@pytest.fixture
+def visit(browser: Browser, demo: Demo) -> Iterator[Callable[..., Visit]]:
+    """Open the page; at the end it must have kept to the rules."""
+    visits = []
+
+    def opened(width: int = 1280, height: int = 800, locale: str = "en-US", address: str = "", **options) -> Visit:
+        size = {"width": width, "height": height}
+        page = browser.new_context(viewport=size, locale=locale, **options).new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        shown = Visit(page, address or demo.address)
+        shown.watch()
+        page.goto(shown.address)
+        shown.find(".people button").first.wait_for()
+        visits.append(shown)
+        return shown
+
+    yield opened
+    for shown in visits:
+        shown.page.context.close()
+    assert [fault for shown in visits for fault in shown.faults] == []
+
+
