@@ -7,6 +7,7 @@
     │   ├── StoreUnavailable       MongoDB cannot be asked, or did not answer in time
     │   ├── AlreadyActive          another Session became active first
     │   ├── LaneLost               our lease ran out; another worker has the lane
+    │   ├── Unstorable             no document can hold it, however often it is tried
     │   ├── SessionGone            closed, erased or expired while the turn ran
     │   └── SessionTooLarge        the turn would push the document over its own cap
     ├── ModelError
@@ -59,6 +60,10 @@ class StoreUnavailable(StoreError):
 
 class AlreadyActive(StoreError):
     """This Owner already has an active Session in this Place."""
+
+
+class Unstorable(StoreError):
+    """MongoDB has no way to hold this value."""
 
 
 class LaneLost(StoreError):

@@ -16,6 +16,7 @@ from bot.owner import Owner, Place
 from bot.session import Block, ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage, words
 
 Json = Mapping[str, Any]
+NOTHING_USED = Usage()
 NewId = Callable[[], str]
 """A factory of Session ids: 32 random hex digits; never derived, never taken from input."""
 
@@ -59,8 +60,12 @@ class SessionStore(Protocol):
         then unchanged), SessionTooLarge when the turn would push the document over the cap.
         """
 
-    async def replace_summary(self, owner: Owner, session: Session, summary: Summary, state: CompactionState) -> bool:
+    async def replace_summary(
+        self, owner: Owner, session: Session, summary: Summary, state: CompactionState, usage: Usage = NOTHING_USED
+    ) -> bool:
         """Put `summary` in place of the messages it covers, in one update, if the Session still has `session.epoch`.
+
+        `usage` is what the summary cost, added to the Session's.
 
         Does not move the revision, so it never costs a running turn its commit. False: the Session is gone, or
         another compactor won.

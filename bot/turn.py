@@ -18,12 +18,25 @@ from dataclasses import dataclass
 from bot.agent.loop import Agent, Answer
 from bot.agent.prompt import user_content
 from bot.compaction import Compactor
-from bot.errors import AlreadyActive, StoreUnavailable
+from bot.errors import AlreadyActive, PromptTooLong, SessionGone, StoreUnavailable
 from bot.inbox import Run
 from bot.ops.stopping import unless
 from bot.owner import Owner, Place
 from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
-from bot.session import Block, ClosedTurn, Lifetime, PromptSize, Role, Session, Usage, number, title, words
+from bot.session import (
+    Block,
+    ClosedTurn,
+    Lifetime,
+    PromptSize,
+    Role,
+    Session,
+    Usage,
+    clean,
+    number,
+    text_block,
+    title,
+    words,
+)
 from bot.tokens import message_tokens
 
 log = logging.getLogger(__name__)
@@ -50,11 +63,13 @@ class Turns:
         if unanswered is None:
             return
         session = await self._load(owner, place, unanswered, reply)
-        fresh = await _rest(session, unanswered, reply)
+        fresh = await _finish_known(session, unanswered, reply)
         if fresh is None:
             return
 
-        answer = await unless(run.stop, self.agent.run(owner, session, fresh, reply, run.record))
+        if self.compactor.is_full(session, await message_tokens(self.count, user_content(fresh))):
+            session = await self._with_room(owner, session, fresh, reply)
+        session, answer = await self._run(owner, session, fresh, reply, run)
         ended = answer or _interrupted(session, reply.shown)
         closed = await self._close(session, fresh, ended)
         await self.sessions.commit(owner, session, closed)
@@ -68,7 +83,7 @@ class Turns:
         if not question.is_retry:
             return question
         committed = await self.sessions.having(owner, [part.update_id for part in question.parts])
-        return question if committed is None else await _rest(committed, question, reply)
+        return question if committed is None else await _finish_known(committed, question, reply)
 
     async def _load(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
         now = self.clock.now()
@@ -87,8 +102,33 @@ class Turns:
             return session
         raise StoreUnavailable("the active Session could neither be loaded nor begun")
 
+    async def _run(
+        self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
+    ) -> tuple[Session, Answer | None]:
+        """The answer, or None where it was stopped; once more with room made where the prompt proved too long."""
+        try:
+            return session, await unless(run.stop, self.agent.run(owner, session, question, reply, run.record))
+        except PromptTooLong:
+            roomier = await self._with_room(owner, session, question, reply)
+            if roomier is session:
+                raise
+        return roomier, await unless(run.stop, self.agent.run(owner, roomier, question, reply, run.record))
+
+    async def _with_room(self, owner: Owner, session: Session, question: Question, reply: Reply) -> Session:
+        """The Session after room was made in it; the very same where there was nothing to remove."""
+        if not await self.compactor.make_room(owner, session):
+            return session
+        now = self.clock.now()
+        compacted = await self.sessions.load(owner, session.place, at=question.at, now=now, lifetime=self.lifetime)
+        if compacted is None:
+            raise SessionGone
+        if compacted.summary is not None and compacted.summary.gaps:
+            await reply.notice("compaction_gap")
+        return compacted
+
     async def _close(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
-        entries: list[tuple[Role, tuple[Block, ...]]] = [("user", user_content(question)), *answer.exchange]
+        asked = user_content(question)
+        entries: list[tuple[Role, tuple[Block, ...]]] = [("user", asked), *answer.exchange]
         counted = [(role, content, await message_tokens(self.count, content)) for role, content in entries]
         return ClosedTurn(
             messages=number(session, question.turn, counted, question.at),
@@ -96,12 +136,12 @@ class Turns:
             usage=answer.usage + Usage(turns=1),
             prompt=PromptSize(answer.prompt_tokens, session.epoch),
             task=answer.task,
-            title=title(words(user_content(question))),
+            title=title(words(asked)),
             at=self.clock.now(),
         )
 
 
-async def _rest(session: Session, question: Question, reply: Reply) -> Question | None:
+async def _finish_known(session: Session, question: Question, reply: Reply) -> Question | None:
     """What this Session has not answered yet; of what it has, only the delivery is finished."""
     for part in question.parts:
         if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
@@ -111,10 +151,9 @@ async def _rest(session: Session, question: Question, reply: Reply) -> Question 
 
 def _interrupted(session: Session, shown: str) -> Answer:
     """What stays of a turn that was stopped: the words shown so far, marked; open tool calls are dropped."""
-    text = f"{shown}\n\n{INTERRUPTED}".strip()
-    exchange: tuple[tuple[Role, tuple[Block, ...]], ...] = (("assistant", ({"type": "text", "text": text},)),)
+    text = clean(f"{shown}\n\n{INTERRUPTED}".strip())
     return Answer(
-        exchange=exchange,
+        exchange=(("assistant", (text_block(text),)),),
         text=shown,
         usage=Usage(),
         prompt_tokens=session.prompt.tokens,

@@ -37,7 +37,8 @@ class _Held:
 
     claim: Claim
     task: asyncio.Task[None]
-    turn: int = 0
+    turn: int | None = None
+    """The turn that runs in it now."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -172,7 +173,7 @@ class Worker:
         try:
             return await self._frontend.answer(batch, Run(self._inbox.record(batch), held.stop))
         finally:
-            held.turn = 0
+            held.turn = None
 
     # ----------------------------------------------------------------------------------- all lanes at once
 
@@ -182,10 +183,11 @@ class Worker:
                 asked[lane].task.cancel()  # not who holds the lane by now: it may have been given back and claimed anew
 
     async def _stop_cancelled(self) -> None:
-        if running := [lane for lane, held in self._held.items() if held.turn]:
+        if running := [lane for lane, held in self._held.items() if held.turn is not None]:
             for lane, before in (await self._inbox.cancelled(running)).items():
-                if lane in self._held and 0 < self._held[lane].turn < before:
-                    self._held[lane].stop.set()
+                held = self._held.get(lane)  # the turn may have ended while the inbox was asked
+                if held is not None and held.turn is not None and held.turn < before:
+                    held.stop.set()
 
 
 async def _every(seconds: float, deed: Callable[[], Awaitable[None]]) -> None:

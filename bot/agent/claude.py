@@ -9,6 +9,7 @@ everything into one of ours, with a message made of codes only: the vendor's tex
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -25,6 +26,11 @@ from bot.errors import ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
 from bot.ports import Completion, Json, Request
 from bot.session import Block, Usage, clean
 from bot.settings import ANTHROPIC_URL
+
+log = logging.getLogger(__name__)
+
+USUAL_WINDOW = 200_000
+CARD_SECONDS = 5.0
 
 _FAILURES = (
     anthropic.AnthropicError,
@@ -87,6 +93,15 @@ class Claude:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+    async def window(self, model: str) -> int:
+        """How many tokens the model can take in, asked once at start; a common size where the server does not say."""
+        try:
+            card = await self._client.models.retrieve(model, timeout=CARD_SECONDS)
+        except _FAILURES as error:
+            log.info("the window of %s is not known, taken for %d tokens: %s", model, USUAL_WINDOW, classify(error))
+            return USUAL_WINDOW
+        return getattr(card, "max_input_tokens", None) or USUAL_WINDOW
 
     async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
         """Call the model once, streaming. Raises a ModelError that carries the usage known so far."""

@@ -88,11 +88,12 @@ def claude(settings: Settings) -> Claude:
     return Claude(endpoint, silence_seconds=settings.silence_seconds)
 
 
-async def make_turns(settings: Settings, store: Store, model: Model, clock: Clock) -> Turns:
+async def make_turns(settings: Settings, store: Store, model: Claude, clock: Clock) -> Turns:
     count = Tokens()
     await count.load()
-    summariser = Summariser(model, settings.summary_model, count)
+    summariser = Summariser(model, settings.summary_model, count, window=await model.window(settings.summary_model))
     triggers = Triggers(
+        window=await model.window(settings.model) - settings.max_tokens,
         messages=settings.context_trigger_messages,
         tokens=settings.context_trigger_tokens,
         keep_messages=settings.context_keep_messages,

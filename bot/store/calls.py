@@ -25,7 +25,7 @@ from pymongo.errors import (
     WTimeoutError,
 )
 
-from bot.errors import SessionTooLarge, StoreError, StoreUnavailable
+from bot.errors import SessionTooLarge, StoreError, StoreUnavailable, Unstorable
 
 AT_ONCE = 16
 _DUPLICATE_KEY = 11000
@@ -63,6 +63,8 @@ def _meaning(error: Exception) -> StoreError:
         return StoreUnavailable(f"MongoDB cannot be reached ({name}).")
     if isinstance(error, DocumentTooLarge):
         return SessionTooLarge()
+    if isinstance(error, BSONError | OverflowError | UnicodeError):
+        return Unstorable(f"MongoDB cannot hold this value ({name}).")
     if isinstance(error, DuplicateKeyError) or _is_all_duplicates(error):
         return Duplicate()
     if _is_doubtful(error):

@@ -121,6 +121,11 @@ def from_usage(usage: Usage) -> Document:
     }
 
 
+def more_usage(usage: Usage) -> Document:
+    """`usage` as an increment of what a Session has used."""
+    return {f"usage.{name}": count for name, count in from_usage(usage).items()}
+
+
 def to_usage(document: Document) -> Usage:
     fields = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "turns")
     return Usage(*(document.get(field, 0) for field in fields))
@@ -199,13 +204,12 @@ def turn_update(session: Session, turn: ClosedTurn) -> Document:
     fields: Document = {"context": from_prompt(turn.prompt), "task": from_task(turn.task)}
     if turn.title and not session.title:
         fields["title"] = turn.title
-    usage = {f"usage.{name}": count for name, count in from_usage(turn.usage).items()}
     return {
         "$push": {
             "messages": {"$each": [from_message(message) for message in turn.messages]},
             "turns": {"$each": list(turn.update_ids), "$slice": -TURNS_REMEMBERED},
         },
-        "$inc": {"revision": 1, "nextSeq": len(turn.messages)} | usage,
+        "$inc": {"revision": 1, "nextSeq": len(turn.messages)} | more_usage(turn.usage),
         "$max": {"lastActive": moment(turn.at)},
         "$set": fields,
     }

@@ -13,8 +13,8 @@ from typing import Any
 
 from bot.errors import AlreadyActive, SessionGone
 from bot.owner import Owner, Place
-from bot.ports import Note
-from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary
+from bot.ports import NOTHING_USED, Note
+from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
 from bot.store import documents
 from bot.store.documents import Document
 from bot.store.filters import active, noted, owned
@@ -76,11 +76,14 @@ class MemorySessions:
         self._put(found)
         session.absorb(turn)
 
-    async def replace_summary(self, owner: Owner, session: Session, summary: Summary, state: CompactionState) -> bool:
+    async def replace_summary(
+        self, owner: Owner, session: Session, summary: Summary, state: CompactionState, usage: Usage = NOTHING_USED
+    ) -> bool:
         found = self._first(owned(owner, _id=session.id))
         if found is None or found.epoch != session.epoch:
             return False
         found.compaction = state
+        found.usage += usage
         self._put(found.without(summary.up_to, summary))
         return True
 

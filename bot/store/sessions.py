@@ -21,7 +21,8 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.errors import AlreadyActive, SessionGone, StoreUnavailable
 from bot.owner import Owner, Place
-from bot.session import ClosedTurn, CompactionState, Lifetime, Session, Summary
+from bot.ports import NOTHING_USED
+from bot.session import ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
 from bot.store import documents
 from bot.store.calls import Calls, Duplicate, Uncertain
 from bot.store.documents import Document
@@ -81,10 +82,13 @@ class MongoSessions:
         where = owned(owner, _id=session.id, status="active", revision=session.revision)
         await _to_the_end(self._commit(owner, where, session, turn))
 
-    async def replace_summary(self, owner: Owner, session: Session, summary: Summary, state: CompactionState) -> bool:
+    async def replace_summary(
+        self, owner: Owner, session: Session, summary: Summary, state: CompactionState, usage: Usage = NOTHING_USED
+    ) -> bool:
         update = {
             "$pull": {"messages": {"seq": {"$lte": summary.up_to}}},
             "$set": {"summary": documents.from_summary(summary), "compaction": documents.from_compaction(state)},
+            "$inc": documents.more_usage(usage),
         }
         return await self._update(_at_epoch(owner, session), update)
 

@@ -20,8 +20,7 @@ from telegramify_markdown import utf16_len
 
 from bot.inbox import Kind
 from bot.ports import Part, Question
-from bot.session import Block, text_block
-from bot.session import clean as clean  # noqa: PLC0414 - the receiver takes it from here
+from bot.session import Block, clean, text_block
 
 PASTE_UNITS = 3900
 PASTE_WITHIN = timedelta(seconds=5)

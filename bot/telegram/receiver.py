@@ -11,15 +11,16 @@ from collections.abc import Callable
 
 from telegram import Update
 
-from bot.errors import StoreUnavailable
+from bot.errors import StoreError, Unstorable
 from bot.inbox import Entry, Inbox, Kind
 from bot.ops.logs import whereabouts
 from bot.owner import Lane, Owner
 from bot.ports import Clock, Json
+from bot.session import clean
 from bot.telegram.commands import COMMANDS
 from bot.telegram.hints import Hints
 from bot.telegram.identity import Refusal, Sender, identify
-from bot.telegram.inputs import Account, clean, gathers, kind_of, wish
+from bot.telegram.inputs import Account, gathers, kind_of, wish
 
 log = logging.getLogger(__name__)
 
@@ -37,11 +38,13 @@ class Receiver:
         self._allowed = allowed
 
     async def receive(self, raw: Json) -> None:
-        """Accept an update, as sent. Once this returns, Telegram may forget it; raises StoreUnavailable if not."""
+        """Accept an update, as sent. Once this returns, Telegram may forget it; raises StoreError if not."""
         try:
             await self._sort(Update.de_json(clean(raw)))
-        except StoreUnavailable:
-            raise
+        except StoreError as failure:
+            if not isinstance(failure, Unstorable):
+                raise
+            log.warning("update %d cannot be stored and is dropped: %s", raw["update_id"], failure)
         except Exception as error:  # noqa: BLE001 - one bad update must not stop the intake
             log.warning("update %d could not be read and is dropped: %s", raw["update_id"], whereabouts(error))
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.compaction import TAIL_SHARE, Triggers, covered
+from bot.compaction.cutting import TAIL_SHARE, Triggers, covered
 from tests.builders import message
 
 turn_lengths = st.lists(st.integers(min_value=1, max_value=9), min_size=0, max_size=40)

@@ -8,7 +8,7 @@ import pytest
 from bson.errors import InvalidDocument
 from pymongo import errors as vendor
 
-from bot.errors import SessionTooLarge, StoreError, StoreUnavailable
+from bot.errors import SessionTooLarge, StoreError, StoreUnavailable, Unstorable
 from bot.store.calls import Calls, Duplicate, Uncertain
 
 SECRET = "mongodb://bot:s3cret@host and a person's words"
@@ -31,8 +31,8 @@ MEANINGS = {
     "refused": (vendor.WriteError(SECRET, 121), StoreError),
     "forbidden": (vendor.OperationFailure(SECRET, 13), StoreError),
     "too_large": (vendor.DocumentTooLarge(SECRET), SessionTooLarge),
-    "not_bson": (InvalidDocument(SECRET), StoreError),
-    "wide_int": (OverflowError(SECRET), StoreError),
+    "not_bson": (InvalidDocument(SECRET), Unstorable),
+    "wide_int": (OverflowError(SECRET), Unstorable),
 }
 
 

@@ -1,0 +1,188 @@
+"""Compaction: a summary takes the place of old turns, so that a dialogue of any length stays a prompt of bounded size.
+
+Order of writes: the summary's text is made first, with nothing written; then the covered messages go to the archive;
+then ONE update puts the summary in their place, if no other compactor did. Whatever fails on the way, the messages stay
+where they were and the talk goes on.
+
+The usual compaction runs after the reply: it holds no lease and does not move the Session's revision, so it never costs
+a turn its commit. Only where a turn could not begin at all is room made before it; should the summariser fail then, the
+oldest turns go to the archive unsummarised and the Session notes the gap, which the next good summary fills from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from bot.compaction.cutting import Triggers, covered, has_gaps, is_due, is_full
+from bot.compaction.summarising import Digest, Summariser, digest
+from bot.errors import BotError, ModelError, SummaryRejected
+from bot.ops.stopping import end
+from bot.owner import Owner
+from bot.ports import NOTHING_USED, Archive, Clock, SessionStore
+from bot.session import CompactionState, Gap, Message, Session, Summary, Usage
+
+__all__ = ["Compactor", "Summariser", "Triggers"]
+
+log = logging.getLogger(__name__)
+
+RECENT_KEPT = 6
+FIRST_PAUSE = timedelta(seconds=30)
+LONGEST_PAUSE = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What takes the place of the covered messages, and what it cost."""
+
+    summary: Summary
+    state: CompactionState
+    usage: Usage = NOTHING_USED
+
+
+class Compactor:
+    """Compacts Sessions; in the background at most one run per Session at a time."""
+
+    def __init__(
+        self, sessions: SessionStore, archive: Archive, summariser: Summariser, triggers: Triggers, clock: Clock
+    ) -> None:
+        self._sessions = sessions
+        self._archive = archive
+        self._summariser = summariser
+        self._triggers = triggers
+        self._clock = clock
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    # ----------------------------------------------------------------------------------------- after a reply
+
+    def consider(self, owner: Owner, session: Session) -> None:
+        """Start a compaction if one is due; returns at once. The caller hands `session` over."""
+        if session.id in self._running or not is_due(session, self._triggers, self._clock.now()):
+            return
+        task = asyncio.create_task(self._attempt(owner, session), name=f"compaction {session.id}")
+        self._running[session.id] = task
+        task.add_done_callback(lambda ended: self._ended(session.id, ended))
+
+    def _ended(self, session_id: str, task: asyncio.Task[None]) -> None:
+        del self._running[session_id]
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            log.error("the compaction of Session %s broke", session_id, exc_info=failure)
+
+    async def aclose(self) -> None:
+        """Give up what still runs: an unfinished compaction has changed nothing."""
+        await end(*self._running.values())
+
+    async def _attempt(self, owner: Owner, session: Session) -> None:
+        try:
+            await self.compact(owner, session)
+        except BotError as failure:
+            state = _postponed(session.compaction, self._clock.now())
+            log.warning("Session %s is not compacted (failure %d): %s", session.id, state.fails, failure)
+            await self._sessions.postpone(owner, session, state)
+
+    async def compact(self, owner: Owner, session: Session) -> bool:
+        """Compact now; whether the Session changed. Raises a BotError with the messages as they were."""
+        old = covered(session.messages, self._triggers)
+        if not old and not has_gaps(session):
+            return False
+        made = await self._digest(owner, session, old)
+        _require_news(session, made)
+        return await self._replace(owner, session, old, made)
+
+    # ----------------------------------------------------------------------------------------- before a call
+
+    def is_full(self, session: Session, coming: int) -> bool:
+        """Whether a turn whose question has `coming` tokens cannot begin before room is made."""
+        return is_full(session, self._triggers, coming)
+
+    async def make_room(self, owner: Owner, session: Session) -> bool:
+        """Compact a Session in which no turn can begin, down to nothing if need be; whether it changed.
+
+        The person waits for this, and must not wait in vain: what cannot be summarised is archived with a mark.
+        """
+        old = covered(session.messages, self._triggers, least=0) or tuple(session.messages)
+        if not old:
+            return False
+        try:
+            return await self._replace(owner, session, old, await self._digest(owner, session, old))
+        except (ModelError, SummaryRejected) as failure:
+            log.warning("Session %s makes room without a summary: %s", session.id, failure)
+            return await self._set_aside(owner, session, old)
+
+    async def _set_aside(self, owner: Owner, session: Session, old: Sequence[Message]) -> bool:
+        """Archive messages that no summary covers yet, and note where they are."""
+        before, now = session.summary, self._clock.now()
+        summary = Summary(
+            text=before.text if before else "",
+            up_to=old[-1].seq,
+            epoch=session.epoch + 1,
+            tokens=before.tokens if before else 0,
+            model=before.model if before else self._summariser.name,
+            at=now,
+            gaps=_with_gap(before.gaps if before else (), old),
+        )
+        return await self._write(owner, session, old, Replacement(summary, _postponed(session.compaction, now)))
+
+    # ----------------------------------------------------------------------------------------------- writing
+
+    async def _digest(self, owner: Owner, session: Session, old: Sequence[Message]) -> Digest:
+        """A summary of the messages, and of those in the gaps, which are in the archive."""
+        gaps = session.summary.gaps if session.summary else ()
+        archived = await self._archive.of(owner, session.id) if gaps else ()
+        missed = [message for message in archived if any(gap.start <= message.seq <= gap.end for gap in gaps)]
+        return await digest(self._summariser, session.summary, [*missed, *old])
+
+    async def _replace(self, owner: Owner, session: Session, old: Sequence[Message], made: Digest) -> bool:
+        now = self._clock.now()
+        summary = Summary(
+            text=made.text,
+            # Folding may have ended inside an old gap: then nothing new is covered yet.
+            up_to=max(made.up_to, session.summary.up_to if session.summary else -1),
+            epoch=session.epoch + 1,
+            tokens=made.tokens,
+            model=self._summariser.name,
+            at=now,
+            gaps=_open_gaps(session.summary, made.up_to),
+        )
+        state = CompactionState(recent=(*session.compaction.recent, now)[-RECENT_KEPT:])
+        gone = [message for message in old if message.seq <= made.up_to]
+        return await self._write(owner, session, gone, Replacement(summary, state, made.usage))
+
+    async def _write(self, owner: Owner, session: Session, gone: Sequence[Message], made: Replacement) -> bool:
+        await self._archive.add(owner, session.id, gone)
+        if await self._sessions.replace_summary(owner, session, made.summary, made.state, made.usage):
+            kept = len(session.messages) - len(gone)
+            log.info("compacted Session %s from %d messages to %d", session.id, len(session.messages), kept)
+            return True
+        # Where another compactor won, it relies on the archived rows; only an erased Session leaves none behind.
+        if not await self._sessions.exists(owner, session.id):
+            await self._archive.erase(owner, session.id)
+        return False
+
+
+def _require_news(session: Session, made: Digest) -> None:
+    """A summary that repeats the old one is refused once. Asked again it may insist: nothing was worth a word."""
+    if session.summary and made.text == session.summary.text and not session.compaction.fails:
+        raise SummaryRejected("the summary is the previous one, although messages came")
+
+
+def _with_gap(gaps: tuple[Gap, ...], old: Sequence[Message]) -> tuple[Gap, ...]:
+    """The gaps with one more at their end; two that touch are one."""
+    start, end = old[0].seq, old[-1].seq
+    if gaps and gaps[-1].end + 1 == start:
+        return (*gaps[:-1], Gap(gaps[-1].start, end))
+    return (*gaps, Gap(start, end))
+
+
+def _open_gaps(before: Summary | None, up_to: int) -> tuple[Gap, ...]:
+    """What of the gaps is not covered yet by a summary that reaches up to `up_to`."""
+    gaps = before.gaps if before else ()
+    return tuple(Gap(max(gap.start, up_to + 1), gap.end) for gap in gaps if gap.end > up_to)
+
+
+def _postponed(state: CompactionState, now: datetime) -> CompactionState:
+    pause = min(FIRST_PAUSE * 2**state.fails, LONGEST_PAUSE)
+    return replace(state, fails=state.fails + 1, next_at=now + pause)

@@ -1,0 +1,92 @@
+"""When a Session is compacted, and where it is cut: pure rules over what the Session holds.
+
+A sawtooth: past a trigger the Session falls back far below it, in one step. The cut lies between turns, so a tool call
+is never parted from its result and the kept tail stays as it was, byte for byte.
+
+The token trigger also asks for a quarter of itself in removable material. That is the breaker against loops: where the
+parts that cannot go (the fixed prompt, the summary, the last turns) are alone above the trigger, no call is made until
+enough that is new has come, however often the trigger is passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from bot.session import Message, Session
+
+TAIL_SHARE = 0.4
+"""The kept tail holds at most this share of the token trigger: trigger and target must lie far apart."""
+WORTH_SHARE = 0.25
+WINDOW_SHARE = 0.85
+MOST_MESSAGES = 300
+MOST_CHARS = 700_000
+"""Of text in the messages, well below the store's own cap of 1 MB for a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Triggers:
+    """When to compact, and what to keep. `tokens` is the size of the prompt as the model reported it.
+
+    `window` is what the chat model can take in at all, less the longest answer: past a share of it, or past the
+    greatest size of a document, no turn may begin without room being made first.
+    """
+
+    messages: int = 40
+    tokens: int = 16_000
+    keep_messages: int = 12
+    window: int = 190_000
+
+
+def is_due(session: Session, triggers: Triggers, now: datetime) -> bool:
+    """Whether the Session is past a trigger, compacting it is worth a call, and no back-off is running."""
+    if session.compaction.next_at is not None and now < session.compaction.next_at:
+        return False
+    if len(session.messages) > triggers.messages or has_gaps(session):
+        return True
+    removable = sum(message.tokens for message in covered(session.messages, triggers))
+    return prompt_tokens(session) > triggers.tokens and removable >= WORTH_SHARE * triggers.tokens
+
+
+def has_gaps(session: Session) -> bool:
+    """Whether archived messages wait for a summary."""
+    return session.summary is not None and bool(session.summary.gaps)
+
+
+def is_full(session: Session, triggers: Triggers, coming: int) -> bool:
+    """Whether a turn whose question has `coming` tokens cannot begin before room is made."""
+    return (
+        prompt_tokens(session) + coming > WINDOW_SHARE * triggers.window
+        or len(session.messages) > MOST_MESSAGES
+        or sum(map(_chars, session.messages)) > MOST_CHARS
+    )
+
+
+def covered(messages: Sequence[Message], triggers: Triggers, *, least: int = 1) -> tuple[Message, ...]:
+    """The oldest whole turns, which a summary should cover so that the tail fits; `least` turns are always kept."""
+    turns = whole_turns(messages)
+    kept, tokens = 0, 0
+    for position, turn in enumerate(reversed(turns)):
+        kept += len(turn)
+        tokens += sum(message.tokens for message in turn)
+        if position >= least and (kept > triggers.keep_messages or tokens > TAIL_SHARE * triggers.tokens):
+            return tuple(message for old in turns[: len(turns) - position] for message in old)
+    return ()
+
+
+def whole_turns(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
+    """The messages by turn, in order."""
+    return [tuple(turn) for _, turn in groupby(messages, key=lambda message: message.turn)]
+
+
+def prompt_tokens(session: Session) -> int:
+    """As reported, where the report is of the present summary; else the sum of the stored estimates."""
+    if session.prompt.epoch == session.epoch and session.prompt.tokens:
+        return session.prompt.tokens
+    return sum(message.tokens for message in session.messages) + (session.summary.tokens if session.summary else 0)
+
+
+def _chars(message: Message) -> int:
+    return sum(len(str(value)) for block in message.content for value in block.values())
