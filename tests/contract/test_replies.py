@@ -365,10 +365,15 @@ async def test_parts_of_another_turn_do_not_count(gateway, anna):
     assert words(anna) == ["one", "two", "three"]
 
 
-async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out(gateway, server, anna):
+@pytest.mark.parametrize(
+    "fault",
+    [Fault.dropped("after"), Fault.garbled('{"ok": true, "resu', when="after"), Fault.garbled("[]", when="after")],
+    ids=["dropped", "half an answer", "no answer of Telegram's"],
+)
+async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out(gateway, server, anna, fault):
     """The uncertain part is recorded as such: it takes its place among the parts that were sent."""
     record = Ledger()
-    server.faults.next("sendMessage", Fault.delay(0), Fault.dropped("after"))
+    server.faults.next("sendMessage", Fault.delay(0), fault)
     await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
 
     ids = [shown.message_id for shown in anna.chat.answers]
