@@ -305,7 +305,9 @@ async def test_the_last_of_two_cancelling_commands_decides(inbox):
 
 
 async def test_an_earlier_command_that_comes_later_takes_nothing_back(inbox):
-    await claimed(inbox, new(5), new(3))
+    claim = await claimed(inbox, new(5), new(3))
+    assert dict(await inbox.cancelled([ANNA.id])) == {ANNA.id: 5}
+    await inbox.finish(await inbox.next(claim), "done")
 
     assert dict(await inbox.cancelled([ANNA.id])) == {ANNA.id: 5}
 

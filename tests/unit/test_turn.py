@@ -125,6 +125,15 @@ async def test_of_a_batch_only_what_is_not_answered_yet_is_given_to_the_model(ho
     assert said(await at.active())[2:] == [("user", "More?"), ("assistant", "Another one.")]
 
 
+async def test_two_turns_that_come_again_in_one_batch_are_delivered_each_under_its_name(house):
+    at = house(says("One."), says("Two."))
+    await at.answer(of(7))
+    await at.answer(of(8))
+    screen = await at.answer(of(7, 8))
+
+    assert (screen.delivered, screen.turns) == (["One.", "Two."], [7, 8])
+
+
 async def test_a_retry_finds_its_turn_in_a_session_that_is_closed_by_now(house):
     """C3: the process died after the commit; that its Session has expired since makes the question no news."""
     at = house(says("The answer."))
