@@ -162,10 +162,10 @@ class Worker:
                 return "failed"
 
     async def _dispatch(self, batch: Batch) -> State:
-        if batch.claim.tries > MOST_TRIES:
-            return await self._frontend.bury(batch)
         if batch.overtaken:
             return await self._frontend.decline(batch)
+        if batch.claim.tries > MOST_TRIES:
+            return await self._frontend.bury(batch)
         if batch.entries[0].kind != "content":
             return await self._frontend.obey(batch)
         held = self._held[batch.claim.lane]

@@ -338,6 +338,18 @@ async def test_a_message_that_keeps_breaking_the_process_is_buried_and_the_next_
     assert inbox.finished == [((1,), "dead"), ((2,), "done")]
 
 
+async def test_what_was_overtaken_is_declined_after_any_number_of_tries():
+    """The run may hold many messages, of which one broke the process; none of them will be given to the model."""
+    inbox, desk = Ledger(), Desk()
+    inbox.tries = MOST_TRIES + 1
+    for waiting in (entry(1), entry(2), entry(3, kind="command", cancels=True)):
+        await inbox.put(waiting)
+    async with working(desk, inbox):
+        await desk.until(("obeyed", (3,)))
+
+    assert desk.log == [("declined", (1, 2)), ("obeyed", (3,))]
+
+
 async def test_the_third_try_is_a_try():
     inbox, desk = Ledger(), Desk()
     inbox.tries = MOST_TRIES
