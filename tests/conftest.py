@@ -6,11 +6,13 @@ import os
 import uuid
 from collections.abc import Iterator
 
+import pymongo.monitoring
 import pytest
 from pymongo import MongoClient
 
 from bot.demo.mongod import running
 from bot.errors import StartError
+from tests.recorder import Recorder
 
 PARAMETERS = {"ttlMonitorEnabled": "false", "ttlMonitorSleepSecs": "1", "enableTestCommands": "1"}
 
@@ -45,3 +47,19 @@ def database(mongo_client: MongoClient[dict[str, object]]) -> Iterator[str]:
     name = f"test_{uuid.uuid4().hex}"
     yield name
     mongo_client.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def recorder() -> Recorder:
+    """Drivers know global listeners only from the moment a client is made, and never forget them: one for the run."""
+    made = Recorder()
+    pymongo.monitoring.register(made)
+    return made
+
+
+@pytest.fixture
+def commands(recorder: Recorder) -> Iterator[Recorder]:
+    """What this test's clients send."""
+    recorder.forget()
+    yield recorder
+    recorder.forget()

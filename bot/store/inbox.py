@@ -206,6 +206,8 @@ class MongoInbox:
 
     async def finish(self, batch: Batch, state: State) -> Claim:
         claim, ids = batch.claim, [entry.id for entry in batch.entries]
+        if not self.holds(claim):
+            raise LaneLost  # a later holder may have taken only the first of these entries, and the rest are its own
         fate: Document = {"state": state, "turn": batch.turn, "doneAt": moment(self._clock.now()), "fence": claim.fence}
         update: Document = {"$set": fate, **({"$unset": {"update": ""}} if state in FORGOTTEN else {})}
         async with self.calls:

@@ -6,11 +6,10 @@ either driver.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import pymongo.monitoring
 import pytest
 from mongomock_motor import AsyncMongoMockClient
 
@@ -37,39 +36,6 @@ class Stores:
     archive: Archive
     notes: Notes
     database: Any = None
-
-
-@dataclass(slots=True)
-class Recorder(pymongo.monitoring.CommandListener):
-    """Every command the drivers send, with the database it was sent to."""
-
-    sent: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
-
-    def started(self, event):
-        self.sent.append((event.database_name, event.command_name, dict(event.command)))
-
-    def succeeded(self, event):
-        pass
-
-    def failed(self, event):
-        pass
-
-    def on(self, database: str, collection: str) -> list[tuple[str, dict[str, Any]]]:
-        return [(name, sent) for where, name, sent in self.sent if where == database and sent.get(name) == collection]
-
-
-@pytest.fixture(scope="session")
-def recorder():
-    """Drivers know global listeners only from the moment a client is made, and never forget them: one for the run."""
-    made = Recorder()
-    pymongo.monitoring.register(made)
-    return made
-
-
-@pytest.fixture
-def commands(recorder):
-    recorder.sent.clear()
-    return recorder
 
 
 @pytest.fixture(params=DRIVERS)

@@ -1,0 +1,390 @@
+"""The inbox in MongoDB beyond its port: leases by the server's clock, fences, and what is left when a process dies.
+
+Two processes are two inboxes over one database. A lease that has ended is one whose end was moved into the past behind
+their back: the bot's own clock has no say in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pymongo.errors import WriteError
+
+from bot.errors import LaneLost, StoreUnavailable
+from bot.inbox import Entry
+from bot.owner import Lane, Owner, Place
+from bot.store.calls import Calls, Uncertain
+from bot.store.inbox import UNCERTAIN, Holder, MongoInbox
+from tests.builders import NOON
+
+ANNA = Lane(Owner(1), Place(1))
+BORIS = Lane(Owner(2), Place(2))
+PAST = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def lane_of(update):
+    return Lane(Owner(update["owner"]), Place(update["owner"]))
+
+
+def entry(update_id, lane=ANNA, kind="content", **marks):
+    return Entry(update_id, lane, kind, {"update_id": update_id, "owner": lane.owner.id}, NOON, **marks)
+
+
+def new(update_id, lane=ANNA):
+    return entry(update_id, lane, "command", cancels=True)
+
+
+class Processes:
+    """The inboxes of several processes, and their database as an admin sees it."""
+
+    def __init__(self, store, clock, database):
+        self.store, self.clock, self.database = store, clock, database
+        self.here, self.there = self.process("here"), self.process("there")
+
+    def process(self, name, *, lease_seconds=15.0, calls=None):
+        holder = Holder(name, lease_seconds)
+        return MongoInbox(self.store.database, calls or self.store.calls, self.clock, holder, lane_of)
+
+    def lane(self, lane=ANNA):
+        return self.database["lanes"].find_one({"_id": lane.id})
+
+    def entry(self, update_id):
+        return self.database["inbox"].find_one({"_id": update_id})
+
+    def let_lease_end(self, lane=ANNA):
+        """As it ends when its holder was killed, or stopped for long."""
+        assert self.database["lanes"].update_one({"_id": lane.id}, {"$set": {"leaseUntil": PAST}}).matched_count
+
+    async def taken_over(self, *entries):
+        """The claim and batch of a process that was frozen, and of the one that took over."""
+        for waiting in entries or (entry(1),):
+            await self.here.put(waiting)
+        zombie = await self.here.claim(())
+        held = await self.here.next(zombie)
+        self.let_lease_end()
+        claim = await self.there.claim(())
+        return held, await self.there.next(claim)
+
+
+@pytest.fixture
+def processes(store, clock, mongo_client):
+    return Processes(store, clock, mongo_client[store.database.name])
+
+
+async def claimed(inbox, *entries):
+    for waiting in entries:
+        await inbox.put(waiting)
+    claim = await inbox.claim(())
+    assert claim is not None
+    return claim
+
+
+# --------------------------------------------------------------------------------------------------- leases
+
+
+async def test_the_bots_own_clock_ends_no_lease(processes):
+    """The demo moves it by an hour at the press of a button."""
+    await claimed(processes.here, entry(1))
+    processes.clock.advance(timedelta(days=1))
+    assert await processes.there.claim(()) is None
+
+
+async def test_a_lease_ends_by_the_servers_clock(processes):
+    """The machines' clocks may differ; the lease is one of the server's."""
+    claim = await claimed(processes.process("brief", lease_seconds=0.2), entry(1))
+    async with asyncio.timeout(5):
+        while (later := await processes.there.claim(())) is None:  # noqa: ASYNC110 - time itself is waited for
+            await asyncio.sleep(0.02)
+
+    assert (later.lane, later.fence) == (claim.lane, claim.fence + 1)
+
+
+async def test_the_lane_that_was_served_longest_ago_is_claimed_first(processes):
+    """So a lane in which much is going on does not keep the others waiting."""
+    for update_id, lane in ((1, ANNA), (2, BORIS)):
+        await processes.here.put(entry(update_id, lane))
+    processes.let_lease_end(ANNA)
+
+    assert [(await processes.here.claim(())).lane for _ in range(2)] == [BORIS.id, ANNA.id]
+
+
+async def test_keeping_is_one_command_however_many_lanes(processes, commands):
+    claims = [
+        await claimed(processes.here, entry(number, Lane(Owner(number), Place(number)))) for number in range(1, 9)
+    ]
+    commands.forget()
+    await processes.here.keep(claims)
+
+    assert [name for name, _ in commands.on(processes.store.database.name, "lanes")] == ["update"]
+
+
+async def test_a_holder_knows_by_its_own_clock_that_its_lease_may_be_over(processes):
+    """A process that was frozen wakes up with this question, and need not ask anybody."""
+    inbox = processes.process("brief", lease_seconds=0.2)
+    claim = await claimed(inbox, entry(1))
+    record = inbox.record(await inbox.next(claim))
+    record.require_lease()
+    async with asyncio.timeout(5):
+        while inbox.holds(claim):  # noqa: ASYNC110 - time itself is waited for
+            await asyncio.sleep(0.02)
+    with pytest.raises(LaneLost):
+        record.require_lease()
+
+    await inbox.keep([claim])
+    record.require_lease()
+
+
+# -------------------------------------------------------------------------------------------------- zombies
+
+
+async def test_what_a_zombie_began_is_not_begun_again(processes):
+    """Whoever comes first, the effect begins once."""
+    zombie, batch = await processes.taken_over()
+    assert await processes.here.record(zombie).effect_begins(1, "send", "hash")
+    assert not await processes.there.record(batch).effect_begins(1, "send", "hash")
+
+
+async def test_a_process_that_wakes_up_finishes_nothing(processes):
+    """C24: the one that took over goes one by one, so what it has not touched yet is not the zombie's to fail."""
+    frozen = processes.process("brief", lease_seconds=0.2)
+    claim = await claimed(frozen, entry(1), entry(2))
+    batch = await frozen.next(claim)
+    async with asyncio.timeout(5):
+        while frozen.holds(claim):  # noqa: ASYNC110 - time itself is waited for
+            await asyncio.sleep(0.02)
+    later = await processes.there.claim(())
+    assert [waiting.id for waiting in (await processes.there.next(later)).entries] == [1]
+    with pytest.raises(LaneLost):
+        await frozen.finish(batch, "failed")
+
+    assert [processes.entry(number)["state"] for number in (1, 2)] == ["queued", "queued"]
+
+
+# -------------------------------------------------------------------------------------------- tries, retries
+
+
+async def dies(processes, inbox):
+    """Claim the lane, and be killed."""
+    claim = await inbox.claim(())
+    processes.let_lease_end()
+    return claim
+
+
+async def test_a_lane_that_is_handed_back_was_not_tried(processes):
+    await processes.here.put(entry(1))
+    for _ in range(5):
+        claim = await processes.here.claim(())
+        await processes.here.hand_back(claim)
+    await dies(processes, processes.here)
+    claim = await processes.here.claim(())
+    assert (claim.tries, claim.is_retry) == (2, True)
+    await processes.here.hand_back(claim)
+    again = await processes.there.claim(())
+
+    assert (again.tries, again.is_retry) == (2, False)
+
+
+async def test_the_tries_begin_anew_with_the_entry_after_a_finished_one(processes):
+    """A message is parked for what it broke itself."""
+    await processes.here.put(entry(1))
+    for _ in range(3):
+        await dies(processes, processes.here)
+    claim = await claimed(processes.here, entry(2))
+    batch = await processes.here.next(claim)
+    going_on = await processes.here.finish(batch, "done")
+    assert (claim.tries, [waiting.id for waiting in batch.entries], going_on.tries) == (4, [1], 1)
+
+    processes.let_lease_end()
+    assert (await processes.here.claim(())).tries == 2
+
+
+async def test_a_lane_that_was_emptied_begins_with_its_first_try(processes):
+    await processes.here.put(entry(1))
+    for _ in range(3):
+        await dies(processes, processes.here)
+    claim = await processes.here.claim(())
+    await processes.here.release(await processes.here.finish(await processes.here.next(claim), "dead"))
+    later = await claimed(processes.there, entry(2))
+
+    assert (later.tries, later.is_retry) == (1, False)
+
+
+# ------------------------------------------------------------------------------------- arriving, and crashes
+
+
+async def test_an_update_that_was_finished_is_not_announced_when_it_comes_again(processes):
+    claim = await claimed(processes.here, entry(1))
+    await processes.here.release(await processes.here.finish(await processes.here.next(claim), "done"))
+    before = processes.lane()
+    assert not await processes.there.put(entry(1))
+
+    assert processes.lane() == before
+
+
+class Silent(Calls):
+    """The call of this number does its work, and its answer is lost."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.left = number
+
+    async def __aexit__(self, kind, error, trace):
+        await super().__aexit__(kind, error, trace)
+        self.left -= 1
+        if self.left == 0:
+            raise Uncertain
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["insert", "announcement"])
+async def test_an_update_whose_storing_is_uncertain_is_refused_and_taken_once_when_it_comes_again(processes, number):
+    """C12, C108."""
+    inbox = processes.process("unsure", calls=Silent(number))
+    with pytest.raises(StoreUnavailable):
+        await inbox.put(entry(1))
+    assert not await inbox.put(entry(1))
+    claim = await processes.there.claim(())
+
+    assert [waiting.id for waiting in (await processes.there.next(claim)).entries] == [1]
+    assert processes.database["inbox"].count_documents({}) == 1
+
+
+async def test_twenty_first_messages_at_once_make_one_lane(processes):
+    """Two upserts of one lane may collide; each announcement counts all the same."""
+    inboxes = [processes.process(f"process {number}") for number in range(4)]
+    await asyncio.gather(*(inboxes[number % 4].put(entry(number)) for number in range(1, 21)))
+
+    assert processes.lane()["arrivals"] == 20
+    claim = await processes.here.claim(())
+    assert len((await processes.here.next(claim)).entries) == 20
+
+
+async def test_a_lane_is_not_given_back_over_the_head_of_what_another_process_accepted(processes):
+    """The lost wake-up: it comes after the last look and before the release."""
+    claim = await claimed(processes.here, entry(1))
+    claim = await processes.here.finish(await processes.here.next(claim), "done")
+    assert await processes.here.next(claim) is None
+    await processes.there.put(entry(2))
+    going_on = await processes.here.release(claim)
+
+    assert (going_on.fence, going_on.arrivals) == (claim.fence, 2)
+    assert [waiting.id for waiting in (await processes.here.next(going_on)).entries] == [2]
+    going_on = await processes.here.finish(await processes.here.next(going_on), "done")
+    assert await processes.here.release(going_on) is None
+    assert processes.lane()["ready"] is False
+
+
+# ------------------------------------------------------------------------------------- cancels, and records
+
+
+async def test_a_command_that_one_process_accepts_cancels_the_turn_of_another(processes):
+    await claimed(processes.here, entry(1))
+    await claimed(processes.here, entry(2, BORIS))
+    await processes.there.put(new(3))
+
+    assert dict(await processes.here.cancelled([ANNA.id, BORIS.id])) == {ANNA.id: 3}
+
+
+async def test_a_process_asks_for_all_its_lanes_at_once(processes, commands):
+    commands.forget()
+    await processes.here.cancelled([f"{number}:{number}:" for number in range(30)])
+
+    assert len(commands.on(processes.store.database.name, "lanes")) == 1
+
+
+async def test_a_part_nobody_can_vouch_for_takes_its_place(processes):
+    claim = await claimed(processes.here, entry(1))
+    record = processes.here.record(await processes.here.next(claim))
+    for message_id in (501, None, 503):
+        await record.part_sent(1, message_id)
+
+    assert processes.entry(1)["sent"] == [501, UNCERTAIN, 503]
+
+
+@pytest.mark.parametrize(
+    ("state", "kept"), [("done", False), ("cancelled", False), ("refused", False), ("failed", True), ("dead", True)]
+)
+async def test_what_nobody_will_want_again_is_forgotten(processes, state, kept):
+    """The words stay only where somebody may have them tried again."""
+    claim = await claimed(processes.here, entry(1), entry(2))
+    await processes.here.finish(await processes.here.next(claim), state)
+    found = [processes.entry(number) for number in (1, 2)]
+
+    assert [(one["state"], one["turn"], "update" in one) for one in found] == [(state, 1, kept)] * 2
+    assert [one["doneAt"] for one in found] == [processes.clock.now()] * 2
+
+
+# -------------------------------------------------------------------------------------------- what it costs
+
+
+@pytest.fixture
+async def crowd(processes):
+    """Hundreds of lanes and entries of every state, so that a scan would show."""
+    inbox, lanes = processes.database["inbox"], processes.database["lanes"]
+    for number in range(100, 400):
+        lane = Lane(Owner(number), Place(number))
+        await processes.here.put(entry(number, lane))
+    lanes.update_many({"_id": {"$regex": "^1"}}, {"$set": {"ready": False}})
+    lanes.update_many({"_id": {"$regex": "^[23]"}}, {"$set": {"leaseUntil": datetime(2100, 1, 1, tzinfo=UTC)}})
+    inbox.update_many({"_id": {"$mod": [2, 0]}}, {"$set": {"state": "done", "doneAt": NOON}})
+
+
+async def test_every_query_finds_its_documents_through_an_index(processes, crowd, commands, mongo_client):
+    """Keys and documents examined: no more than one beyond what is returned."""
+    commands.forget()
+    commands.explain = mongo_client
+    await processes.here.put(entry(1))
+    await processes.here.put(entry(1))
+    claim = await processes.here.claim({BORIS.id})
+    batch = await processes.here.next(claim)
+    await processes.here.record(batch).part_sent(1, 501)
+    await processes.here.record(batch).effect_begins(1, "send", "hash")
+    await processes.here.keep([claim])
+    await processes.here.cancelled([claim.lane])
+    going_on = await processes.here.finish(batch, "done")
+    await processes.here.next(going_on)
+    await processes.here.release(going_on)
+    assert await processes.here.claim(()) is None
+    await processes.here.put(new(2))
+    claim = await processes.here.claim(())
+    await processes.here.finish(await processes.here.next(claim), "done")
+    await processes.here.hand_back(claim)
+
+    assert [plan for plan in commands.plans if not plan.is_indexed] == []
+    assert {plan.command for plan in commands.plans} == {"find", "update", "findAndModify"}
+
+
+# ---------------------------------------------------------------------------------------------- validators
+
+WRONG = {
+    "no_owner": ("inbox", {"ownerId": None}),
+    "unknown_state": ("inbox", {"state": "waiting"}),
+    "unknown_kind": ("inbox", {"kind": "edit"}),
+    "unknown_field": ("inbox", {"isAdmin": True}),
+    "date_as_text": ("inbox", {"doneAt": "now"}),
+    "parts_as_number": ("inbox", {"sent": 2}),
+    "negative_fence": ("inbox", {"fence": -1}),
+    "effect_without_arguments": ("inbox", {"effects": [{"tool": "send"}]}),
+    "lease_as_text": ("lanes", {"leaseUntil": "never"}),
+    "holder_as_number": ("lanes", {"leaseBy": 7}),
+    "ready_as_number": ("lanes", {"ready": 1}),
+    "seen_never": ("lanes", {"lastSeen": None}),
+    "half_a_cancel": ("lanes", {"cancel": {}}),
+    "unknown_field_of_a_lane": ("lanes", {"shard": 1}),
+}
+
+
+@pytest.mark.parametrize(("collection", "change"), WRONG.values(), ids=WRONG)
+async def test_the_server_refuses_what_is_no_entry_and_no_lane(processes, collection, change):
+    """C106: above all what would never expire."""
+    await processes.here.put(entry(1))
+    with pytest.raises(WriteError) as refused:
+        processes.database[collection].update_one({}, {"$set": change})
+    assert refused.value.code == 121
+
+
+async def test_entries_and_lanes_expire_after_their_last_use(processes):
+    days = {name: processes.database[name].index_information()["expiry"] for name in ("inbox", "lanes")}
+    found = {name: (index["key"], index["expireAfterSeconds"] / 86_400) for name, index in days.items()}
+    assert found == {"inbox": ([("doneAt", 1)], 2), "lanes": ([("lastSeen", 1)], 90)}
