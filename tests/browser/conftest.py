@@ -102,6 +102,7 @@ class Visit:
     page: Page
     address: str
     faults: list[str] = field(default_factory=list)
+    spoken: dict[int, int] = field(default_factory=dict)
 
     def watch(self) -> None:
         page = self.page
@@ -119,13 +120,15 @@ class Visit:
         return self.find(".pane").nth(number)
 
     def say(self, words: str, number: int = 0) -> None:
+        self.spoken[number] = self.pane(number).locator(".message").count()
         field = self.pane(number).locator("textarea")
         field.fill(words)
         field.press("Enter")
 
     def hears(self, words: str, number: int = 0) -> None:
-        """Wait until the bot has said it there."""
-        self.pane(number).locator(".theirs", has_text=words).last.wait_for()
+        """Wait until it was said there, by somebody else, since `say`."""
+        new = f".message:nth-child(n + {self.spoken.get(number, 0) + 1})"
+        self.pane(number).locator(f"{new}.theirs", has_text=words).last.wait_for()
 
     def session_id(self) -> str:
         """The id the glass box shows."""
@@ -137,14 +140,16 @@ def visit(browser: Browser, demo: Demo) -> Iterator[Callable[..., Visit]]:
     """Open the page; at the end it must have kept to the rules."""
     visits = []
 
-    def opened(width: int = 1280, height: int = 800, locale: str = "en-US", address: str = "", **options) -> Visit:
-        size = {"width": width, "height": height}
+    def opened(width: int = 1280, locale: str = "en-US", address: str = "", *, tour: bool = False, **options) -> Visit:
+        size = {"width": width, "height": 800}
         page = browser.new_context(viewport=size, locale=locale, **options).new_page()
         page.set_default_timeout(PATIENCE_MS)
         shown = Visit(page, address or demo.address)
         shown.watch()
         page.goto(shown.address)
         shown.find(".people button").first.wait_for()
+        if not tour:
+            shown.find("#tour-close").click()
         visits.append(shown)
         return shown
 

@@ -17,13 +17,13 @@ def press(shown, button):
 def introduce(shown, name):
     shown.say(f"My name is {name}")
     shown.hears(f"Nice to meet you, {name}!")
-    shown.find(".head ._id dd").wait_for()
+    expect(shown.find(".session [data-part=messages]")).to_contain_text(f"Nice to meet you, {name}!")
     return shown.session_id()
 
 
 def test_the_tour_moves_on_by_itself_as_things_happen(visit):
     """Five steps, each done for the visitor, to the end."""
-    shown = visit()
+    shown = visit(tour=True)
     for step in range(1, 6):
         expect(shown.find(".tour .count")).to_have_text(f"{step} / 5")
         expect(shown.find(".pointed")).to_have_count(1)
@@ -36,7 +36,7 @@ def test_the_tour_moves_on_by_itself_as_things_happen(visit):
 
 def test_the_document_grows_turn_by_turn_and_counts_down(visit):
     shown = visit()
-    introduce(shown, "Anna")
+    introduce(shown, "Ada")
     revision = int(shown.find(".head .revision dd").inner_text())
     shown.say("What is my name?")
     expect(shown.find(".head .revision dd")).to_have_text(str(revision + 1))
@@ -48,9 +48,9 @@ def test_the_document_grows_turn_by_turn_and_counts_down(visit):
 
 def test_the_last_request_shows_all_the_model_was_given_and_what_of_it_repeats(visit):
     shown = visit()
-    introduce(shown, "Anna")
+    introduce(shown, "Agnes")
     shown.say("What is my name?")
-    shown.hears("Your name is Anna.")
+    shown.hears("Your name is Agnes.")
     shown.find(".request > summary").click()
     rows = shown.find(".request .talk")
     for role in ("tools", "system", "user", "assistant"):
@@ -62,7 +62,7 @@ def test_the_last_request_shows_all_the_model_was_given_and_what_of_it_repeats(v
 
 def test_after_an_hour_a_new_session_begins(visit):
     shown = visit()
-    first = introduce(shown, "Anna")
+    first = introduce(shown, "Alma")
     assert "An hour went by" in press(shown, "hour")
     expect(shown.find(".head .over dd")).to_be_visible()
     shown.say("What is my name?")
@@ -73,10 +73,10 @@ def test_after_an_hour_a_new_session_begins(visit):
 
 def test_the_bot_is_killed_and_the_dialogue_goes_on(visit):
     shown = visit()
-    first = introduce(shown, "Anna")
+    first = introduce(shown, "Amelia")
     assert re.match(r"Killed, and back after [\d.]+ s", press(shown, "restart"))
     shown.say("Do you know my name?")
-    shown.hears("Your name is Anna.")
+    shown.hears("Your name is Amelia.")
     assert shown.session_id() == first
 
 
@@ -105,7 +105,7 @@ def test_somebodys_words_are_in_the_glass_box_only_while_they_are_selected(visit
 
 def test_when_the_summariser_fails_the_talk_goes_on_and_a_later_summary_takes_over(visit):
     shown = visit()
-    introduce(shown, "Anna")
+    introduce(shown, "Aurora")
     assert "fail" in press(shown, "summariser")
     expect(shown.find("#summariser")).to_have_attribute("aria-pressed", "true")
     for number in range(5):
@@ -125,11 +125,11 @@ def test_when_the_summariser_fails_the_talk_goes_on_and_a_later_summary_takes_ov
 def test_when_the_demo_is_gone_the_page_says_so_and_comes_back_with_it(visit, demo):
     """The stand-in's chats are new then; the Session in MongoDB is not."""
     shown = visit()
-    introduce(shown, "Anna")
+    introduce(shown, "Astrid")
     demo.end()
     expect(shown.find(".toast")).to_contain_text("Trying again")
     demo.start()
     expect(shown.find(".toast")).to_contain_text("Connected again")
     shown.say("What is my name?")
-    shown.hears("Your name is Anna.")
+    shown.hears("Your name is Astrid.")
     shown.faults[:] = [fault for fault in shown.faults if "net::ERR" not in fault]

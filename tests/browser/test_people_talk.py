@@ -56,10 +56,12 @@ def test_new_starts_another_session_and_reset_erases_it(visit):
     shown.say("/new")
     shown.say("hello")
     expect(shown.find(".head ._id dd")).not_to_have_text(first)
-    assert "colour" not in shown.find(".papers").inner_text()
+    shown.hears("I am listening")
+    assert "colour" not in shown.find(".session").inner_text()
     shown.say("/reset")
-    shown.find(".log .reset").wait_for()
-    shown.find(".life .none").wait_for()
+    shown.find(".log .reset").last.wait_for()
+    expect(shown.find(".session [data-part=messages] > summary")).to_have_text("messages 0")
+    assert shown.find(".session [data-part=messages]").inner_text().strip() == "messages 0"
 
 
 def test_a_message_is_replied_to_edited_and_let_be(visit):

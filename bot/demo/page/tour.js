@@ -4,14 +4,14 @@ import { find, findAll } from "./dom.js";
 import { t } from "./texts.js";
 
 const grown = ({ session }, then) => session?.revision > (then.session?.revision ?? 0);
-const fresh = ({ session }, then) => Boolean(session) && session._id !== then.session?._id;
+const begun = ({ session }, then) => session?.revision > 0 && session._id !== then.session?._id;
 
 // `at`: what the step points to, and presses where `press`; `done` compares the glass box with how it was before.
 const STEPS = [
-  { at: ".life", say: "say1", done: (state, then) => grown(state, then) || (fresh(state, then) && state.session.revision > 0) },
+  { at: ".life", say: "say1", done: (state, then) => grown(state, then) || begun(state, then) },
   { at: ".request", say: "say2", done: grown },
   { at: "#restart", press: true, done: ({ happening }) => happening?.what === "ready" },
-  { at: "#hour", press: true, say: "say2", done: fresh },
+  { at: "#hour", press: true, say: "say2", done: begun },
   { at: "#steal", press: true, done: ({ happening }) => happening?.what === "refused" },
 ];
 
@@ -38,7 +38,8 @@ export class Tour {
 
   moved(state) {
     this.state = state;
-    if (STEPS[this.step]?.done(state, this.then)) this.#go(this.step + 1);
+    if (!this.then?.kept) this.then = state;
+    else if (STEPS[this.step]?.done(state, this.then)) this.#go(this.step + 1);
   }
 
   say() {
