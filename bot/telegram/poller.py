@@ -17,6 +17,7 @@ from telegram import Bot
 from telegram.error import Conflict, NetworkError, RetryAfter, TelegramError
 
 from bot.errors import StoreError
+from bot.ops.logs import whereabouts
 from bot.ports import Clock, Json
 from bot.telegram.gateway import Sleep, pause_of, reason_of
 
@@ -28,8 +29,6 @@ ANSWER_SECONDS = 5
 """How much longer than the poll itself its answer may take."""
 LONGEST_PAUSE = 30
 CONFLICT_PAUSE = 10
-
-Failure = TelegramError | StoreError
 
 
 class Poller:
@@ -51,7 +50,7 @@ class Poller:
         self._sleep = sleep
         self._offset: int | None = None
         self._failures = 0
-        self._explained: set[type[Failure]] = set()
+        self._explained: set[type[Exception]] = set()
         self.last_poll: datetime | None = None
         """When Telegram last answered; None: not yet."""
 
@@ -94,7 +93,7 @@ class Poller:
     async def _attempt(self, step: Callable[[], Awaitable[None]]) -> bool:
         try:
             await step()
-        except (TelegramError, StoreError) as failure:
+        except Exception as failure:  # noqa: BLE001 - the library has no error of its own for some answers
             self._failures += 1
             self._explain(failure)
             await self._sleep(self._pause(failure))
@@ -105,18 +104,20 @@ class Poller:
             self._explained.clear()
         return True
 
-    def _explain(self, failure: Failure) -> None:
+    def _explain(self, failure: Exception) -> None:
         if type(failure) not in self._explained:
             log.warning("cannot receive, trying on: %s", _explained(failure))
         self._explained.add(type(failure))
 
-    def _pause(self, failure: Failure) -> float:
+    def _pause(self, failure: Exception) -> float:
         if isinstance(failure, RetryAfter):
             return pause_of(failure).total_seconds()
         return CONFLICT_PAUSE if isinstance(failure, Conflict) else min(2 ** min(self._failures - 1, 5), LONGEST_PAUSE)
 
 
-def _explained(failure: Failure) -> str:
+def _explained(failure: Exception) -> str:
     if isinstance(failure, Conflict):
         return "another process takes this bot's updates (a second poller with the same token, or a webhook)"
-    return reason_of(failure) if isinstance(failure, TelegramError) else f"{type(failure).__name__}: {failure}"
+    if isinstance(failure, TelegramError):
+        return reason_of(failure)
+    return f"{type(failure).__name__}: {failure}" if isinstance(failure, StoreError) else whereabouts(failure)

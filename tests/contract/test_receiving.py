@@ -364,6 +364,7 @@ GARBLED = [
     '{"ok": true}',
     '{"ok": true, "result": {"heron": 1}}',
     '{"ok": true, "result": [{"message": {"text": "heron"}}]}',
+    '{"ok": false, "parameters": ["heron"]}',
     '["heron"]',
     '"heron"',
     "null",

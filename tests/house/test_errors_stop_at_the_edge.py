@@ -8,6 +8,7 @@ import pytest
 
 EDGES = {
     "bot/telegram/handlers.py": "translates every error into one sentence for the person",
+    "bot/telegram/poller.py": "whatever Telegram answers, polling goes on",
     "bot/telegram/receiver.py": "one bad update must not stop the intake",
     "bot/worker.py": "one bad turn must not stop the others",
 }
