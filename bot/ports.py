@@ -31,6 +31,14 @@ class Clock(Protocol):
 # ------------------------------------------------------------------------------------------------ sessions
 
 
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A message that was searched for, and the Session it was said in."""
+
+    session_id: str
+    message: Message
+
+
 class SessionStore(Protocol):
     """Where Sessions live. A plain turn costs one `load` and one `commit`, each a single database command."""
 
@@ -38,6 +46,9 @@ class SessionStore(Protocol):
         self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
     ) -> Session | None:
         """The active Session if a message sent `at` still belongs to it, touched so that it cannot expire mid-turn."""
+
+    async def inspect(self, owner: Owner, place: Place) -> Session | None:
+        """The active Session whatever its age, as it stands: looking at it is no activity and keeps nothing alive."""
 
     async def create(self, owner: Owner, session: Session) -> None:
         """Insert a new active Session. Raises AlreadyActive when another one got there first."""
@@ -80,6 +91,12 @@ class SessionStore(Protocol):
     async def exists(self, owner: Owner, session_id: str) -> bool:
         """Whether this Owner has a Session of that id, of any status. A foreign id equals an unknown one."""
 
+    async def seen_from(self, owner: Owner, place: Place) -> Sequence[str]:
+        """The ids of the Sessions that may be read here: in private all of the Owner's, in a group that Place's."""
+
+    async def search(self, owner: Owner, session_ids: Sequence[str], wanted: Sequence[str], most: int) -> Sequence[Hit]:
+        """The latest `most` messages of these Sessions that contain all `wanted` words or parts of words."""
+
 
 class Archive(Protocol):
     """Messages that compaction took out of a Session. Written before the Session forgets them."""
@@ -89,6 +106,9 @@ class Archive(Protocol):
 
     async def of(self, owner: Owner, session_id: str) -> Sequence[Message]:
         """All archived messages of one Session, in order."""
+
+    async def search(self, owner: Owner, session_ids: Sequence[str], wanted: Sequence[str], most: int) -> Sequence[Hit]:
+        """The latest `most` archived messages of these Sessions that contain all `wanted` words or parts of words."""
 
     async def erase(self, owner: Owner, session_id: str) -> None:
         """Delete what was archived of one Session."""

@@ -19,6 +19,7 @@ from bot.agent.loop import Agent
 from bot.agent.prompt import SYSTEM, Prompt
 from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
+from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import Toolbox
 from bot.compaction import Compactor, Summariser, Triggers
 from bot.errors import StartError, StoreError, StoreUnavailable
@@ -124,7 +125,7 @@ def _agent(settings: Settings, store: Store, model: Model) -> Agent:
         tool_seconds=settings.tool_seconds,
         turn_seconds=settings.turn_seconds,
     )
-    toolbox = Toolbox([*notes_tools(store.notes), *plan_tools()])
+    toolbox = Toolbox([*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive)])
     return Agent(model, toolbox, prompt, limits, Pauses(random.random))
 
 

@@ -14,12 +14,12 @@ from datetime import timedelta
 from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.owner import Owner
-from bot.ports import Clock
+from bot.ports import Clock, Hit
 from bot.session import Message
 from bot.store import documents
 from bot.store.calls import Calls, Duplicate
 from bot.store.documents import Document
-from bot.store.filters import owned
+from bot.store.filters import among, owned, saying
 
 
 class MongoArchive:
@@ -45,6 +45,12 @@ class MongoArchive:
         async with self._calls:
             rows = await self._archive.find(owned(owner, sessionId=session_id)).sort("seq", 1).to_list(None)
         return [documents.to_message(row) for row in rows]
+
+    async def search(self, owner: Owner, session_ids: Sequence[str], wanted: Sequence[str], most: int) -> Sequence[Hit]:
+        where = among(owner, "sessionId", session_ids) | saying(wanted, "content")
+        async with self._calls:
+            rows = await self._archive.find(where).sort([("at", -1), ("seq", -1)]).limit(most).to_list(None)
+        return [documents.to_hit(row) for row in rows]
 
     async def erase(self, owner: Owner, session_id: str) -> None:
         async with self._calls:

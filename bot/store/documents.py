@@ -8,13 +8,13 @@ millisecond BSON keeps, and strings that BSON can carry. No driver is imported, 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from bot.errors import SessionTooLarge
-from bot.ports import Note
+from bot.ports import Hit, Note
 from bot.session import (
     SCHEMA_VERSION,
     TURNS_REMEMBERED,
@@ -32,6 +32,7 @@ from bot.session import (
     clean,
 )
 from bot.store.blocks import pack, unpack, weight
+from bot.store.filters import says
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,25 @@ def to_message(document: Document) -> Message:
     return Message(
         document["seq"], document["turn"], document["role"], content, document["at"], document.get("tokens", 0)
     )
+
+
+def to_hit(row: Document) -> Hit:
+    return Hit(row["sessionId"], to_message(row))
+
+
+def hits_in(sessions: Iterable[Document], wanted: Sequence[str]) -> list[Hit]:
+    """The messages in these Sessions that say all the words."""
+    return [
+        Hit(session["_id"], to_message(message))
+        for session in sessions
+        for message in session["messages"]
+        if says(message["content"], wanted)
+    ]
+
+
+def latest(hits: Iterable[Hit], most: int) -> list[Hit]:
+    """The `most` latest of them, the latest first."""
+    return sorted(hits, key=lambda hit: (hit.message.at, hit.message.seq), reverse=True)[:most]
 
 
 def from_summary(summary: Summary) -> Document:

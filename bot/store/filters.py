@@ -1,11 +1,14 @@
 """Filters that carry the Owner: the one way a query of this package begins.
 
-Only equality with a plain value can be said here, so a mapping such as ``{"$ne": ""}`` that slipped in as an id is
-refused before a command is made. Limits on dates are added by the store that needs them.
+Only equality with plain values can be said of a field here, so a mapping such as ``{"$ne": ""}`` that slipped in as an
+id is refused before a command is made; words that are searched for are escaped. Limits on dates are added by the store
+that needs them.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.owner import Owner, Place
@@ -29,3 +32,27 @@ def active(owner: Owner, place: Place) -> dict[str, Any]:
 def noted(owner: Owner, place: Place, **equal: str) -> dict[str, Any]:
     """An Owner's Notes that may be seen in a Place: a group's own, or (chat null) the private ones."""
     return owned(owner, chatId=None if place.is_private else place.chat_id, **equal)
+
+
+def seen_from(owner: Owner, place: Place) -> dict[str, Any]:
+    """The Sessions of any status that may be read in a Place: in private all of the Owner's, in a group its own."""
+    return owned(owner) if place.is_private else owned(owner, chatId=place.chat_id, threadId=place.thread_id)
+
+
+def among(owner: Owner, field: str, ids: Sequence[str]) -> dict[str, Any]:
+    """What belongs to `owner` and has one of these ids in `field`."""
+    for one in ids:
+        owned(owner, **{field: one})
+    return owned(owner) | {field: {"$in": list(ids)}}
+
+
+def saying(wanted: Sequence[str], content: str) -> dict[str, Any]:
+    """Content whose texts have all `wanted` words or parts of words in them, in any case; each taken literally."""
+    texts = f"{content}.text"
+    return {"$and": [{texts: {"$regex": re.escape(part), "$options": "i"}} for part in wanted]} if wanted else {}
+
+
+def says(content: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> bool:
+    """The same about content in hand."""
+    texts = [str(block["text"]) for block in content if "text" in block]
+    return all(any(re.search(re.escape(part), text, re.IGNORECASE) for text in texts) for part in wanted)

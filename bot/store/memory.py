@@ -13,11 +13,11 @@ from typing import Any
 
 from bot.errors import AlreadyActive, SessionGone
 from bot.owner import Owner, Place
-from bot.ports import NOTHING_USED, Note
+from bot.ports import NOTHING_USED, Hit, Note
 from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
 from bot.store import documents
 from bot.store.documents import Document
-from bot.store.filters import active, noted, owned
+from bot.store.filters import active, noted, owned, says, seen_from
 
 
 class MemorySessions:
@@ -34,6 +34,9 @@ class MemorySessions:
             return None
         found.last_active = max(found.last_active, now)
         return self._put(found)
+
+    async def inspect(self, owner: Owner, place: Place) -> Session | None:
+        return self._first(active(owner, place))
 
     async def create(self, owner: Owner, session: Session) -> None:
         document = documents.from_session(session) | owned(owner)
@@ -101,6 +104,13 @@ class MemorySessions:
     async def exists(self, owner: Owner, session_id: str) -> bool:
         return self._first(owned(owner, _id=session_id)) is not None
 
+    async def seen_from(self, owner: Owner, place: Place) -> Sequence[str]:
+        return [found["_id"] for found in _matching(self._documents.values(), seen_from(owner, place))]
+
+    async def search(self, owner: Owner, session_ids: Sequence[str], wanted: Sequence[str], most: int) -> Sequence[Hit]:
+        found = [row for one in session_ids for row in _matching(self._documents.values(), owned(owner, _id=one))]
+        return documents.latest(documents.hits_in(found, wanted), most)
+
     def _first(self, where: Mapping[str, Any]) -> Session | None:
         found = next(_matching(self._documents.values(), where), None)
         return documents.to_session(found) if found else None
@@ -125,6 +135,10 @@ class MemoryArchive:
     async def of(self, owner: Owner, session_id: str) -> Sequence[Message]:
         rows = _matching(self._rows.values(), owned(owner, sessionId=session_id))
         return [documents.to_message(row) for row in sorted(rows, key=lambda row: int(row["seq"]))]
+
+    async def search(self, owner: Owner, session_ids: Sequence[str], wanted: Sequence[str], most: int) -> Sequence[Hit]:
+        rows = [row for one in session_ids for row in _matching(self._rows.values(), owned(owner, sessionId=one))]
+        return documents.latest([documents.to_hit(row) for row in rows if says(row["content"], wanted)], most)
 
     async def erase(self, owner: Owner, session_id: str) -> None:
         for row in list(_matching(self._rows.values(), owned(owner, sessionId=session_id))):

@@ -21,12 +21,12 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.errors import AlreadyActive, SessionGone, StoreUnavailable
 from bot.owner import Owner, Place
-from bot.ports import NOTHING_USED
+from bot.ports import NOTHING_USED, Hit
 from bot.session import ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
 from bot.store import documents
 from bot.store.calls import Calls, Duplicate, Uncertain
 from bot.store.documents import Document
-from bot.store.filters import active, owned
+from bot.store.filters import active, among, owned, saying, seen_from
 
 _CLOSED = {"$set": {"status": "closed"}, "$inc": {"revision": 1}}
 
@@ -52,6 +52,11 @@ class MongoSessions:
     ) -> Session | None:
         alive = {"lastActive": {"$gte": at - lifetime.idle}, "createdAt": {"$gte": now - lifetime.max_age}}
         return await self._change(active(owner, place) | alive, {"$max": {"lastActive": now}})
+
+    async def inspect(self, owner: Owner, place: Place) -> Session | None:
+        async with self._calls:
+            found = await self._sessions.find_one(active(owner, place))
+        return documents.to_session(found) if found else None
 
     async def create(self, owner: Owner, session: Session) -> None:
         document = documents.from_session(session) | owned(owner)
@@ -105,6 +110,18 @@ class MongoSessions:
     async def exists(self, owner: Owner, session_id: str) -> bool:
         async with self._calls:
             return await self._sessions.find_one(owned(owner, _id=session_id), {"_id": 1}) is not None
+
+    async def seen_from(self, owner: Owner, place: Place) -> Sequence[str]:
+        async with self._calls:
+            found = await self._sessions.find(seen_from(owner, place), {"_id": 1}).to_list(None)
+        return [document["_id"] for document in found]
+
+    async def search(self, owner: Owner, session_ids: Sequence[str], wanted: Sequence[str], most: int) -> Sequence[Hit]:
+        """The server picks the Sessions in which all the words occur; which messages have them is looked up here."""
+        where = among(owner, "_id", session_ids) | saying(wanted, "messages.content")
+        async with self._calls:
+            found = await self._sessions.find(where, {"messages": 1}).to_list(None)
+        return documents.latest(documents.hits_in(found, wanted), most)
 
     async def _change(self, where: Document, update: Document) -> Session | None:
         async with self._calls:
