@@ -38,10 +38,10 @@ class World:
         """A process of the bot, from its start until it has left in good order."""
         settings = Settings.read(self.environ | changes)
         leave = asyncio.Event()
-        polls = self._polls()
+        before = self._intakes()
         running = asyncio.create_task(app.run(settings, leave=leave, clock=self.clock))
         try:
-            await self.telegram.until(lambda: running.done() or self._polls() > polls, seconds=30)
+            await self.telegram.until(lambda: running.done() or self._intakes() > before, seconds=30)
             if running.done():
                 running.result()
             yield
@@ -49,8 +49,9 @@ class World:
             leave.set()
             await asyncio.wait_for(running, 30)
 
-    def _polls(self) -> int:
-        return len(self.telegram.journal.of("getUpdates"))
+    def _intakes(self) -> int:
+        """How often a bot has asked for updates, or said where to deliver them."""
+        return len(self.telegram.journal.of("getUpdates")) + len(self.telegram.journal.of("setWebhook"))
 
     async def ask(self, person, words, *, chat=None, answers=1, **said) -> str:
         """Say something and wait for so many new messages of the bot; their text."""

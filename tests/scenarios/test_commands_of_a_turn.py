@@ -1,0 +1,121 @@
+"""What a turn costs the database, and that every command of it names the Owner: recorded from the whole running bot."""
+
+from __future__ import annotations
+
+import pytest
+
+DRIVERS = ["motor", "pymongo"]
+OWNED = {"sessions", "archive", "notes"}
+A_TURN = [
+    ("insert", "inbox"),  # accepted
+    ("update", "lanes"),  # announced
+    ("findAndModify", "lanes"),  # claimed
+    ("find", "inbox"),  # read
+    ("findAndModify", "sessions"),  # loaded
+    ("update", "sessions"),  # committed
+    ("update", "inbox"),  # a part was sent
+    ("update", "inbox"),  # finished
+    ("find", "inbox"),  # nothing else waits
+    ("update", "lanes"),  # given back
+]
+
+
+def is_polling(name, command):
+    """What a process does as often as it likes, however few people write."""
+    if name == "update":
+        return command["update"] == "leases" or "leaseBy" in command["updates"][0]["q"]
+    return name == "find" and "cancel.before" in command["filter"]
+
+
+@pytest.fixture(params=DRIVERS)
+def driver(request):
+    return request.param
+
+
+async def idle(world):
+    """Every lane was given back."""
+    await world.eventually(lambda: world.database["lanes"].count_documents({"ready": True}) == 0)
+
+
+async def test_a_plain_turn_is_ten_commands_each_on_an_index(world, anna, driver, commands, mongo_client):
+    """At most 12: receiver, lane and Session together (a known public bot on MongoDB needs 50)."""
+    async with world.bot(MONGODB_DRIVER=driver):
+        for words in ("Hello there.", "How are you?"):
+            await world.ask(anna, words)
+        await idle(world)
+        commands.forget()
+        commands.explain = mongo_client
+        await world.ask(anna, "Tell me about herons.")
+        await idle(world)
+        plans = list(commands.plans)
+        sent = [(name, command) for where, name, command in commands.sent if where == world.database.name]
+
+    claims = [plan for plan in plans if (plan.command, plan.collection) == ("findAndModify", "lanes")]
+    assert len([claim for claim in claims if claim.found]) == 1
+    turn = [(name, command[name]) for name, command in sent if not is_polling(name, command)]
+    for _ in range(len(claims) - 1):
+        turn.remove(("findAndModify", "lanes"))  # a look that found nothing to claim
+    assert sorted(turn) == sorted(A_TURN)
+    assert [plan for plan in plans if plan.collection != "leases" and not plan.is_indexed] == []
+
+
+def filters(name, command):
+    """Every filter of a command, and every document it inserts."""
+    match name:
+        case "insert":
+            return command["documents"]
+        case "find":
+            return [command["filter"]]
+        case "findAndModify" | "count" | "distinct":
+            return [command["query"]]
+        case "update" | "delete":
+            return [one["q"] for one in command.get("updates", command.get("deletes"))]
+        case "aggregate":
+            return [command["pipeline"][0]["$match"]]
+        case "listIndexes" | "createIndexes" | "create" | "collMod":
+            return []  # the shape of the database, at a start
+    raise AssertionError(name)
+
+
+async def everything(world, person):
+    """Each feature that touches what belongs to a person, in the way people come to it."""
+    await world.ask(person, "/start")
+    await world.ask(person, "My secret word is heron.")
+    await world.ask(person, "Remember that my sister lives in Riga.")
+    await world.ask(person, "What do you remember?")
+    await world.ask(person, "Plan a trip: book a flight, find a hotel, pack.")
+    for number in range(5):
+        await world.ask(person, f"Tell me something about number {number}.")
+    await world.eventually(lambda: world.session(person.id)["summary"])
+    world.passes(minutes=31)
+    await world.ask(person, "Are you still there?", answers=2)
+    await world.ask(person, "/new")
+    await world.ask(person, "Something else.")
+    await world.ask(person, "/reset")
+    await world.ask(person, "/stop")
+    await world.ask(person, "And once more.")
+
+
+async def test_every_command_on_what_belongs_to_a_person_carries_its_owner(world, anna, boris, driver, commands):
+    """C57: equality with the Owner's own id. The hourly sweep, which reads ids only, is the one exception."""
+    commands.forget()
+    async with world.bot(MONGODB_DRIVER=driver, CONTEXT_TRIGGER_MESSAGES="10", CONTEXT_KEEP_MESSAGES="4"):
+        await everything(world, anna)
+        await world.ask(boris, "Привет!")
+        await idle(world)
+
+    seen = set()
+    for where, name, command in commands.sent:
+        if where != world.database.name or command.get(name) not in OWNED:
+            continue
+        for one in filters(name, command):
+            if set(one) == {"$or"} and (name, command[name]) == ("find", "archive"):
+                continue  # the sweep
+            seen.add((name, command[name], one.get("ownerId")))
+
+    assert {owner for _, _, owner in seen} == {anna.id, boris.id}
+    assert {(name, collection) for name, collection, _ in seen} >= {
+        *((name, "sessions") for name in ("insert", "findAndModify", "update")),
+        *((name, "archive") for name in ("insert", "delete")),
+        *((name, "notes") for name in ("insert", "find")),
+    }
