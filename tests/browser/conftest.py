@@ -6,30 +6,35 @@ throws, or asks anybody but the demo for anything.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
 )  # fmt: skip
 MODEL = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MONGODB_URI")
 START_SECONDS = 30
 PATIENCE_MS = 15_000
-ANNA, BORIS = 1001, 1002
 
 
 @dataclass
@@ -39,20 +44,25 @@ class Demo:
     folder: Path
     port: int = 0
     address: str = ""
-    process: subprocess.Popen[str] | None = None
+    process: subprocess.Popen[str] = field(init=False)
 
     def start(self) -> None:
         environ = {name: value for name, value in os.environ.items() if name not in MODEL}
-        command = [sys.executable, "-m", "bot", "demo", "--no-browser", f"--port={self.port}", f"--folder={self.folder}"]
+        command = [sys.executable, "-m", "bot", "demo", "--no-browser", f"--port={self.port}"]
         self.process = subprocess.Popen(
-            command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+            [*command, f"--folder={self.folder}"],
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
         )
         self.address = self._announced()
         self.port = int(self.address.rstrip("/").rpartition(":")[2])
 
     def _announced(self) -> str:
         seen: list[str] = []
-        for line in self.process.stdout:
+        for line in self.process.stdout or ():
             seen.append(line)
             if line.strip().startswith("Open http"):
                 return line.split()[-1]
@@ -66,12 +76,6 @@ class Demo:
             self.process.kill()
             self.process.communicate()
             raise
-
-    def ask(self, path: str, told: dict[str, Any] | None = None) -> Any:
-        """What the page's server answers."""
-        body = None if told is None else json.dumps(told).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.address + path, body), timeout=START_SECONDS) as answer:
-            return json.load(answer)
 
 
 @pytest.fixture(scope="module")
@@ -105,13 +109,19 @@ class Visit:
     spoken: dict[int, int] = field(default_factory=dict)
 
     def watch(self) -> None:
-        page = self.page
-        page.on("console", lambda line: line.type in {"error", "warning"} and self.faults.append(line.text))
-        page.on("pageerror", lambda error: self.faults.append(str(error)))
-        page.on("request", lambda request: self._own(request.url) or self.faults.append(f"asked for {request.url}"))
+        """Note every fault from now on."""
 
-    def _own(self, url: str) -> bool:
-        return url.startswith((self.address, "data:", "blob:"))
+        def console(line: ConsoleMessage) -> None:
+            if line.type in {"error", "warning"}:
+                self.faults.append(line.text)
+
+        def request(asked: Request) -> None:
+            if not asked.url.startswith((self.address, "data:", "blob:")):
+                self.faults.append(f"asked for {asked.url}")
+
+        self.page.on("console", console)
+        self.page.on("request", request)
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
 
     def find(self, selector: str, words: str | None = None) -> Locator:
         return self.page.locator(selector, has_text=words)
@@ -141,7 +151,7 @@ def visit(browser: Browser, demo: Demo) -> Iterator[Callable[..., Visit]]:
     visits = []
 
     def opened(width: int = 1280, locale: str = "en-US", address: str = "", *, tour: bool = False, **options) -> Visit:
-        size = {"width": width, "height": 800}
+        size = ViewportSize(width=width, height=800)
         page = browser.new_context(viewport=size, locale=locale, **options).new_page()
         page.set_default_timeout(PATIENCE_MS)
         shown = Visit(page, address or demo.address)
@@ -157,5 +167,3 @@ def visit(browser: Browser, demo: Demo) -> Iterator[Callable[..., Visit]]:
     for shown in visits:
         shown.page.context.close()
     assert [fault for shown in visits for fault in shown.faults] == []
-
-
