@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from bot.agent.prompt import render, user_content
 from bot.agent.scripted import Line, Scripted, breaks, calls, fails, illegal, says, thinks
-from bot.compaction import Triggers, covered
+from bot.compaction import Triggers
+from bot.compaction.cutting import covered
 from bot.errors import EmptyAnswer, ModelBusy, PromptTooLong, ToolFailed
 from bot.session import Summary, number, words
 from bot.store.memory_inbox import MemoryRecord

@@ -175,4 +175,4 @@ async def test_a_tool_learns_from_code_for_whom_it_works():
     await Toolbox([tool("look", look)]).run(CONTEXT, "look", {"words": "for Boris"})
     assert seen == [CONTEXT]
     with pytest.raises(AttributeError):
-        CONTEXT.owner = None  # type: ignore[misc, assignment]  # that it is refused is the test
+        CONTEXT.owner = None
