@@ -43,12 +43,12 @@ async def show(environ: Mapping[str, str], wanted: Show) -> int:
         with suppress(AttributeError, NotImplementedError):  # Windows has fewer
             asyncio.get_running_loop().add_signal_handler(getattr(signal, name), leave.set)
     say(f"Starting MongoDB and the bot; what is said is kept in {wanted.folder}")
-    await unless(leave, _perform(environ, wanted))
+    await unless(leave, _perform(environ, wanted, leave))
     say("The demo has ended; nothing of it is running any more.")
     return 0
 
 
-async def _perform(environ: Mapping[str, str], wanted: Show) -> None:
+async def _perform(environ: Mapping[str, str], wanted: Show, leave: asyncio.Event) -> None:
     async with opened(environ, wanted.folder) as town, serving(Stage(town).routes(), wanted.port) as address:
         if wanted.port and f":{wanted.port}/" not in address:
             say(f"Port {wanted.port} is taken, so the page is at another one.")
@@ -57,7 +57,7 @@ async def _perform(environ: Mapping[str, str], wanted: Show) -> None:
         if wanted.browser and has_browser(environ):
             # A thread that nobody waits for: some browsers do not return before they are closed.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        await asyncio.Event().wait()
+        await leave.wait()  # also where the driver mistook the cancellation for a lost connection
 
 
 def _told(town: Town, address: str) -> tuple[str, ...]:

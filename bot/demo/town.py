@@ -134,9 +134,9 @@ async def opened(environ: Mapping[str, str], path: Path) -> AsyncIterator[Town]:
         lifetime = _lifetime(settings)
         key = sha256(telegram.token.encode()).digest()
         requests = Requests(claude.journal, telegram.world, key, diary) if claude else None
-        watches = [Watch(database, diary, clock, lifetime.idle).run(), *([requests.run()] if requests else ())]
-        tasks = [asyncio.create_task(watch) for watch in watches]
-        stack.push_async_callback(end, *tasks)
+        await stack.enter_async_context(_watched(Watch(database, diary, clock, lifetime.idle)))
+        if requests:
+            stack.push_async_callback(end, asyncio.create_task(requests.run(), name="requests"))
         yield Town(
             folder=folder,
             uri=uri,
@@ -203,6 +203,17 @@ async def _stand_in(clock: ShiftedClock) -> AsyncIterator[ClaudeServer]:
     async with ClaudeServer(clock=clock) as claude:
         claude.faults.slow(PACE)
         yield claude
+
+
+@asynccontextmanager
+async def _watched(watch: Watch) -> AsyncIterator[None]:
+    leave = asyncio.Event()
+    watching = asyncio.create_task(watch.run(leave), name="watch")
+    try:
+        yield
+    finally:
+        leave.set()
+        await asyncio.wait({watching})
 
 
 def _lifetime(settings: Settings) -> Lifetime:

@@ -3,6 +3,8 @@
 A change stream tells of every single write; a server without one (a standalone) is asked twice a second instead, which
 shows the same but for a load that was followed by a commit at once. Either way a Session is reduced to an Outline,
 which has no words in it, and what happened is read from two Outlines, before and after.
+
+It is told to leave and never cancelled: PyMongo takes a cancellation for a broken connection and resumes the stream.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from bot.demo.wire import spelt
 from bot.ports import Clock
 
 ASK_SECONDS = 0.5
+AWAIT_MILLISECONDS = 250
 Document = dict[str, Any]
 Fields = Mapping[str, Any]
 _WANTED = {
@@ -74,6 +77,16 @@ def after(before: Outline, change: Fields) -> Outline:
     )
 
 
+def _now(before: Outline | None, change: Document) -> Outline | None:
+    """The Outline after one event of a change stream; None: the Session is gone."""
+    match change["operationType"]:
+        case "insert" | "replace":
+            return outline(change["fullDocument"])
+        case "update" if before is not None:
+            return after(before, change["updateDescription"])
+    return None
+
+
 def _inner(fields: Fields, outer: str, inner: str, otherwise: Any) -> Any:
     """A field of a field: told by itself, or with all that stands beside it."""
     whole = fields.get(outer)
@@ -99,44 +112,39 @@ class Watch:
         self._clock = clock
         self._idle = idle
         self._known: dict[str, Outline] = {}
+        self._begun = False
 
-    async def run(self) -> None:
-        """Watch until cancelled; a server that goes away is asked again once it may be back."""
-        self._known = await self._all()
-        while True:
+    async def run(self, leave: asyncio.Event) -> None:
+        """Watch until told to leave; a server that goes away is asked again once it may be back."""
+        look = self._follow
+        while not leave.is_set():
             try:
-                await self._follow()
+                await look(leave)
             except OperationFailure:
-                await self._compare()
+                look = self._ask
             except PyMongoError:
                 await asyncio.sleep(ASK_SECONDS)
 
-    async def _follow(self) -> None:
-        async with await self._sessions.watch() as stream:
-            await self._compare_once()  # what happened before the stream was open
-            async for change in stream:
-                self._learn(change["documentKey"]["_id"], self._now(change))
+    async def _follow(self, leave: asyncio.Event) -> None:
+        async with await self._sessions.watch(max_await_time_ms=AWAIT_MILLISECONDS) as stream:
+            await self._compare()  # what happened before the stream was open
+            while not leave.is_set():
+                if (change := await stream.try_next()) is not None:
+                    session_id = change["documentKey"]["_id"]
+                    self._learn(session_id, _now(self._known.get(session_id), change))
 
-    def _now(self, change: Document) -> Outline | None:
-        match change["operationType"]:
-            case "insert" | "replace":
-                return outline(change["fullDocument"])
-            case "update" if change["documentKey"]["_id"] in self._known:
-                return after(self._known[change["documentKey"]["_id"]], change["updateDescription"])
-        return None
+    async def _ask(self, leave: asyncio.Event) -> None:
+        while not leave.is_set():
+            await self._compare()
+            await asyncio.sleep(ASK_SECONDS)
 
     async def _compare(self) -> None:
-        while True:
-            await asyncio.sleep(ASK_SECONDS)
-            await self._compare_once()
-
-    async def _compare_once(self) -> None:
-        found = await self._all()
+        """Learn what all Sessions are like now; those there were at the beginning are no news."""
+        found = {document["_id"]: outline(document) async for document in self._sessions.find({}, _WANTED)}
+        if not self._begun:
+            self._begun, self._known = True, dict(found)
         for session_id in {**self._known, **found}:
             self._learn(session_id, found.get(session_id))
-
-    async def _all(self) -> dict[str, Outline]:
-        return {document["_id"]: outline(document) async for document in self._sessions.find({}, _WANTED)}
 
     def _learn(self, session_id: str, now: Outline | None) -> None:
         before = self._known.pop(session_id, None)
