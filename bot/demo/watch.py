@@ -106,11 +106,19 @@ def _length(before: int, change: Fields) -> int:
 class Watch:
     """Writes into the diary what happens to the Sessions of one database."""
 
-    def __init__(self, database: AsyncDatabase[Document], diary: Diary, clock: Clock, idle: timedelta) -> None:
+    def __init__(
+        self,
+        database: AsyncDatabase[Document],
+        diary: Diary,
+        clock: Clock,
+        idle: timedelta,
+        ask_seconds: float = ASK_SECONDS,
+    ) -> None:
         self._sessions: AsyncCollection[Document] = database["sessions"]
         self._diary = diary
         self._clock = clock
         self._idle = idle
+        self._ask_seconds = ask_seconds
         self._known: dict[str, Outline] = {}
         self._begun = False
 
@@ -123,7 +131,7 @@ class Watch:
             except OperationFailure:
                 look = self._ask
             except PyMongoError:
-                await asyncio.sleep(ASK_SECONDS)
+                await asyncio.sleep(self._ask_seconds)
 
     async def _follow(self, leave: asyncio.Event) -> None:
         async with await self._sessions.watch(max_await_time_ms=AWAIT_MILLISECONDS) as stream:
@@ -136,7 +144,7 @@ class Watch:
     async def _ask(self, leave: asyncio.Event) -> None:
         while not leave.is_set():
             await self._compare()
-            await asyncio.sleep(ASK_SECONDS)
+            await asyncio.sleep(self._ask_seconds)
 
     async def _compare(self) -> None:
         """Learn what all Sessions are like now; those there were at the beginning are no news."""
