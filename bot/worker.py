@@ -68,6 +68,10 @@ class Worker:
             await end(*running)
             await end(*keepers)
 
+    def lanes(self) -> int:
+        """How many lanes are held now."""
+        return len(self._held)
+
     # ------------------------------------------------------------------------------------------------- lanes
 
     async def _claim_lanes(self) -> None:

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from bot.app.parts import claude, connected, expire_after, make_turns, opened, prepare
-from bot.app.serving import serve
+from bot.app.serving import Parts, serve
 from bot.errors import StartError, StoreError
 from bot.ops.clock import SystemClock
+from bot.ops.metrics import Metrics
 from bot.ports import Clock
 from bot.settings import Settings
 from bot.store import schema
@@ -31,9 +32,10 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
         await prepare(store, settings)
         model = claude(settings)
         stack.push_async_callback(model.aclose)
-        turns = await make_turns(settings, store, model, clock)
+        metrics = Metrics()
+        turns = await make_turns(settings, store, model, metrics, clock)
         stack.push_async_callback(turns.compactor.aclose)
-        await serve(settings, turns, store, bot, leave)
+        await serve(settings, Parts(turns, store, bot, metrics), leave)
     log.info("left in good order")
 
 

@@ -21,8 +21,10 @@ from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import Toolbox
+from bot.app.measured import MeasuredModel
 from bot.compaction import Compactor, Summariser, Triggers
 from bot.errors import StartError, StoreError, StoreUnavailable
+from bot.ops.metrics import Metrics
 from bot.ports import Clock, Model
 from bot.session import Lifetime
 from bot.settings import Settings
@@ -89,10 +91,11 @@ def claude(settings: Settings) -> Claude:
     return Claude(endpoint, silence_seconds=settings.silence_seconds)
 
 
-async def make_turns(settings: Settings, store: Store, model: Claude, clock: Clock) -> Turns:
+async def make_turns(settings: Settings, store: Store, model: Claude, metrics: Metrics, clock: Clock) -> Turns:
     count = Tokens()
     await count.load()
-    summariser = Summariser(model, settings.summary_model, count, window=await model.window(settings.summary_model))
+    measured = MeasuredModel(model, metrics)
+    summariser = Summariser(measured, settings.summary_model, count, window=await model.window(settings.summary_model))
     triggers = Triggers(
         window=await model.window(settings.model) - settings.max_tokens,
         messages=settings.context_trigger_messages,
@@ -101,7 +104,7 @@ async def make_turns(settings: Settings, store: Store, model: Claude, clock: Clo
     )
     return Turns(
         sessions=store.sessions,
-        agent=_agent(settings, store, model),
+        agent=_agent(settings, store, measured),
         compactor=Compactor(store.sessions, store.archive, summariser, triggers, clock),
         count=count,
         clock=clock,

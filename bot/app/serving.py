@@ -16,13 +16,15 @@ from datetime import timedelta
 from aiohttp import web
 from telegram import Bot, Update
 
+from bot.app.measured import MeasuredFrontend, Receive, counted
 from bot.errors import StoreError
 from bot.lifecycle import Lifecycle
 from bot.ops.health import Health, Ping
 from bot.ops.leading import while_leading
+from bot.ops.metrics import Metrics
 from bot.ops.stopping import unless
 from bot.owner import Lane, Owner
-from bot.ports import Clock, Json
+from bot.ports import Json
 from bot.settings import Settings
 from bot.store.admin import sweep_archive
 from bot.store.inbox import Holder, MongoInbox
@@ -58,20 +60,36 @@ class Intake:
     pings: Mapping[str, Ping] = field(default_factory=dict)
 
 
-async def serve(settings: Settings, turns: Turns, store: Store, bot: Bot, leave: asyncio.Event) -> None:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a running bot is made of."""
+
+    turns: Turns
+    store: Store
+    bot: Bot
+    metrics: Metrics
+
+
+async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     """Receive and answer until `leave` is set."""
+    turns, store, bot, metrics = parts.turns, parts.store, parts.bot, parts.metrics
     holder = Holder(secrets.token_hex(8), settings.lease_seconds)
     inbox = MongoInbox(store.database, store.calls, turns.clock, holder, _lane_of)
     account = Account(bot.id, bot.username)
     gateway = Gateway(bot)
     hints = Hints(gateway)
     receiver = Receiver(inbox, account, turns.clock, hints, _gate(settings))
-    intake = _webhook(settings, receiver, bot) if settings.webhook_url else _polling(store, turns.clock, receiver, bot)
+    receive = counted(receiver.receive, metrics)
+    intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
     desk = commands.Desk(Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id), turns.lifetime)
     frontend = TelegramFrontend(turns, desk, gateway, hints, account)
-    worker = Worker(inbox, frontend, slots=settings.workers, lease_seconds=settings.lease_seconds)
+    worker = Worker(
+        inbox, MeasuredFrontend(frontend, metrics), slots=settings.workers, lease_seconds=settings.lease_seconds
+    )
+    metrics.watch_lanes(worker.lanes)
 
-    async with Health(settings.port, {"mongodb": store.ping, **intake.pings}, intake.routes) as health:
+    routes = (metrics.route(), *intake.routes)
+    async with Health(settings.port, {"mongodb": store.ping, **intake.pings}, routes) as health:
         await intake.begin()
         log.info("@%s is ready; health answers on port %d", bot.username, health.port)
         async with asyncio.TaskGroup() as group:
@@ -82,8 +100,10 @@ async def serve(settings: Settings, turns: Turns, store: Store, bot: Bot, leave:
     await hints.close()
 
 
-def _polling(store: Store, clock: Clock, receiver: Receiver, bot: Bot) -> Intake:
-    poller = Poller(bot, receiver.receive, clock)
+def _polling(parts: Parts, receive: Receive) -> Intake:
+    store, clock = parts.store, parts.turns.clock
+    poller = Poller(parts.bot, receive, clock)
+    parts.metrics.watch_polls(lambda: poller.last_poll)
     lease = MongoLease(store.database, store.calls, "poller", Holder(secrets.token_hex(8), POLLER_LEASE_SECONDS))
     leading = asyncio.Event()
 
@@ -97,9 +117,9 @@ def _polling(store: Store, clock: Clock, receiver: Receiver, bot: Bot) -> Intake
     return Intake(begin, lambda: while_leading(lease, poller.run, leading), pings={"telegram": heard})
 
 
-def _webhook(settings: Settings, receiver: Receiver, bot: Bot) -> Intake:
+def _webhook(settings: Settings, receive: Receive, bot: Bot) -> Intake:
     secret = settings.webhook_secret.get_secret_value() if settings.webhook_secret else ""
-    hook = Webhook(settings.webhook_url or "", secret, receiver.receive)
+    hook = Webhook(settings.webhook_url or "", secret, receive)
     return Intake(lambda: hook.announce(bot), asyncio.Event().wait, hook.routes())
 
 

@@ -79,3 +79,19 @@ async def test_one_may_change_from_a_webhook_to_polling_and_back(world, anna, ho
 
     assert world.session(anna.id)["revision"] == 3
     assert world.telegram.world.webhook.url == ""
+
+
+async def test_the_same_port_tells_what_went_through(world, anna, hook):
+    async with world.bot(**hook):
+        await world.ask(anna, "Hello there.")
+        await world.ask(anna, "/help")
+        await world.eventually(lambda: world.database["inbox"].count_documents({"state": "done"}) == 2)
+        async with aiohttp.ClientSession() as http, http.get(f"http://127.0.0.1:{hook['PORT']}/metrics") as answer:
+            told = dict(line.rsplit(" ", 1) for line in (await answer.text()).splitlines() if line.startswith("bot_"))
+
+    assert told['bot_updates_total{kind="message"}'] == "2.0"
+    assert told['bot_batches_total{state="done"}'] == "2.0"
+    assert told["bot_turn_seconds_count"] == "1.0"
+    assert told['bot_model_calls_total{end="end_turn",model="claude-sonnet-5-5"}'] == "1.0"
+    assert "anna" not in str(told).lower()
+    assert str(anna.id) not in str(told)

@@ -1,0 +1,56 @@
+"""Every number the bot tells of itself, declared here and nowhere else, and the route that tells them: `/metrics`.
+
+They are this process's own, in a registry of their own, and cost no question to the database. No label names a person,
+a Place or a Session. What waits is the database's to tell: the deploy notes
+name the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.exposition import choose_encoder
+
+TURN_SECONDS = (0.5, 1, 2, 4, 8, 15, 30, 60, 120, 240)
+
+
+class Metrics:
+    """The metrics of one process."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self.updates = Counter("bot_updates", "Updates taken in from Telegram, by kind", ["kind"], registry=registry)
+        self.batches = Counter(
+            "bot_batches", "Batches whose fate was recorded, by that fate", ["state"], registry=registry
+        )
+        self.turn_seconds = Histogram(
+            "bot_turn_seconds", "From a claimed question to its sent answer", buckets=TURN_SECONDS, registry=registry
+        )
+        self.model_calls = Counter(
+            "bot_model_calls", "Calls of a model, by how they ended", ["model", "end"], registry=registry
+        )
+        self.tokens = Counter("bot_tokens", "Tokens billed, by model and kind", ["model", "kind"], registry=registry)
+        self._lanes = Gauge("bot_lanes_held", "Lanes this process holds now", registry=registry)
+        self._last_poll = Gauge(
+            "bot_last_poll_timestamp_seconds", "When Telegram last answered a poll; 0: never", registry=registry
+        )
+
+    def watch_lanes(self, held: Callable[[], int]) -> None:
+        """Ask for the number of lanes whenever the metrics are read."""
+        self._lanes.set_function(held)
+
+    def watch_polls(self, last: Callable[[], datetime | None]) -> None:
+        """Ask for the last good poll whenever the metrics are read."""
+        self._last_poll.set_function(lambda: 0.0 if (at := last()) is None else at.timestamp())
+
+    def route(self) -> web.RouteDef:
+        """Where they are told, in the format that is asked for."""
+        return web.get("/metrics", self._tell)
+
+    async def _tell(self, request: web.Request) -> web.Response:
+        encode, kind = choose_encoder(request.headers.get("Accept", ""))
+        return web.Response(body=encode(self._registry), headers={"Content-Type": kind})
