@@ -1,4 +1,4 @@
-"""The command line: `bot run`, `bot demo`, `bot check`.
+"""The command line: `bot run`, `bot demo`, `bot check`, `bot dead`.
 
 An operator's mistake is one sentence on standard error and a non-zero exit code, never a traceback: whatever goes wrong
 before the bot works is a StartError. A vendor package is imported only once the settings are known to be sound.
@@ -24,6 +24,8 @@ from bot.settings import Settings
 
 FAULT = 2
 """The exit code of a start that failed."""
+INTERRUPTED = 130
+"""The exit code of a start that Ctrl-C cut short, as a shell expects it."""
 MOST_PORT = 65_535
 
 
@@ -35,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except StartError as fault:
         sys.stderr.write(f"{fault}\n")
         sys.exit(FAULT)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
 async def run(options: argparse.Namespace) -> int:
@@ -75,6 +79,21 @@ async def check(options: argparse.Namespace) -> int:
     return 0
 
 
+async def dead(options: argparse.Namespace) -> int:
+    """Name the messages that were given up, without a word of them; or have some of them tried again."""
+    settings = _settings()
+    from bot import app  # noqa: PLC0415 - as above
+
+    if not options.requeue:
+        for one in await app.parked(settings):
+            sys.stdout.write(f"{one.id}  {one.at:%Y-%m-%d %H:%M:%S}  {one.state:<6}  {one.kind:<7}  {one.lane}\n")
+        return 0
+    waits = await app.requeue(settings, options.requeue)
+    for update_id, does_wait in waits.items():
+        sys.stdout.write(f"{update_id} {'waits to be handled again' if does_wait else 'is none that was given up'}.\n")
+    return 0 if all(waits.values()) else 1
+
+
 Command = Callable[[argparse.Namespace], Awaitable[int]]
 
 
@@ -96,6 +115,12 @@ def _parser() -> argparse.ArgumentParser:
     showing.add_argument("--no-browser", dest="browser", action="store_false", help="do not open a browser")
     checking = _add(commands, "check", check, "compare the database's indexes and validators with what they should be")
     checking.add_argument("--repair", action="store_true", help="create and mend them")
+    given_up = _add(
+        commands, "dead", dead, "name the messages that were given up: id, when, how, kind, owner:chat:topic"
+    )
+    given_up.add_argument(
+        "--requeue", type=int, nargs="+", metavar="ID", help="have these tried again by a running bot"
+    )
     return parser
 
 
