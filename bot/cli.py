@@ -85,7 +85,7 @@ async def dead(options: argparse.Namespace) -> int:
     from bot import app  # noqa: PLC0415 - as above
 
     if not options.requeue:
-        for one in await app.parked(settings):
+        for one in await app.given_up(settings):
             sys.stdout.write(f"{one.id}  {one.at:%Y-%m-%d %H:%M:%S}  {one.state:<6}  {one.kind:<7}  {one.lane}\n")
         return 0
     waits = await app.requeue(settings, options.requeue)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from bot.app.parts import claude, connected, expire_after, make_turns, opened, prepare
 from bot.app.serving import Parts, serve
@@ -18,7 +18,9 @@ from bot.ops.clock import SystemClock
 from bot.ops.metrics import Metrics
 from bot.ports import Clock
 from bot.settings import Settings
-from bot.store import schema
+from bot.store import parked, schema
+from bot.store.mongo import Store
+from bot.store.parked import Parked
 
 log = logging.getLogger(__name__)
 
@@ -41,9 +43,29 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
 
 async def check(settings: Settings, *, repair: bool) -> Sequence[str]:
     """What in the database is not as it should be, as sentences; with `repair`, what was mended."""
+    async with _administered(settings) as store:
+        deed = schema.ensure if repair else schema.inspect
+        return await deed(store.database, expire_after(settings))
+
+
+async def given_up(settings: Settings) -> Sequence[Parked]:
+    """The inbox entries that were given up, latest first."""
+    async with _administered(settings) as store:
+        return await parked.parked(store.database, store.calls)
+
+
+async def requeue(settings: Settings, update_ids: Sequence[int]) -> Mapping[int, bool]:
+    """Have these entries handled again by a running bot; which of them wait now."""
+    now = SystemClock().now()
+    async with _administered(settings) as store:
+        return {one: await parked.requeue(store.database, store.calls, one, now) for one in update_ids}
+
+
+@asynccontextmanager
+async def _administered(settings: Settings) -> AsyncIterator[Store]:
+    """The store for one question of an admin; what goes wrong with it is one sentence."""
     async with opened(settings, SystemClock()) as store:
         try:
-            deed = schema.ensure if repair else schema.inspect
-            return await deed(store.database, expire_after(settings))
+            yield store
         except StoreError as fault:
-            raise StartError(f"The database of MONGODB_URI cannot be checked: {fault}") from None
+            raise StartError(f"The database of MONGODB_URI cannot be asked: {fault}") from None

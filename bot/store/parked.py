@@ -1,0 +1,67 @@
+"""Entries that were given up, for an admin: which there are, and how one of them is tried again.
+
+Nothing of what people wrote is read here. A requeued entry looks like one whose holder died: what its turn may have
+committed or sent is looked up before anything is done again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pymongo.asynchronous.database import AsyncDatabase
+
+from bot.store.calls import Calls
+from bot.store.documents import Document, moment
+
+GIVEN_UP = ("dead", "failed")
+MOST = 200
+REQUEUED = "requeued"
+"""Who "held" the lane of a requeued entry: somebody who did not give it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """One entry that was given up. The lane names whose it is and where: owner, chat, thread."""
+
+    id: int
+    lane: str
+    kind: str
+    state: str
+    at: datetime
+
+
+async def parked(database: AsyncDatabase[Document], calls: Calls) -> list[Parked]:
+    """The latest of them, latest first."""
+    shown = {"lane": 1, "kind": 1, "state": 1, "doneAt": 1}
+    async with calls:
+        given_up = database["inbox"].find({"state": {"$in": list(GIVEN_UP)}, "doneAt": {"$type": "date"}}, shown)
+        found = await given_up.sort("doneAt", -1).limit(MOST).to_list(None)
+    return [Parked(one["_id"], one["lane"], one["kind"], one["state"], one["doneAt"]) for one in found]
+
+
+async def requeue(database: AsyncDatabase[Document], calls: Calls, update_id: int, now: datetime) -> bool:
+    """Have an entry handled again, once however many admins ask; whether it waits now.
+
+    One that waits already is announced once more: an earlier `requeue` may have been cut off in between.
+    """
+    async with calls:
+        await database["inbox"].update_one(
+            {"_id": update_id, "state": {"$in": list(GIVEN_UP)}, "update": {"$type": "object"}},
+            {"$set": {"state": "queued"}, "$unset": {"doneAt": "", "turn": ""}},
+        )
+        entry = await database["inbox"].find_one({"_id": update_id, "state": "queued"}, {"lane": 1, "ownerId": 1})
+    if entry is not None:
+        await _announce(database, calls, entry, now)
+    return entry is not None
+
+
+async def _announce(database: AsyncDatabase[Document], calls: Calls, entry: Document, now: datetime) -> None:
+    """Tell its lane; the lane may be held just now, or have expired."""
+    lanes, arrived = database["lanes"], {"$inc": {"arrivals": 1}}
+    nobody = {"leaseBy": None, "leaseUntil": moment(now), "fence": 0, "tries": 0, "ready": False, "arrivals": 0}
+    made = {**nobody, "ownerId": entry["ownerId"], "lastSeen": moment(now)}
+    async with calls:
+        await lanes.update_one({"_id": entry["lane"]}, {"$setOnInsert": made}, upsert=True)
+        await lanes.update_one({"_id": entry["lane"], "leaseBy": None}, {"$set": {"leaseBy": REQUEUED}})
+        await lanes.update_one({"_id": entry["lane"]}, {"$set": {"ready": True}, **arrived})
