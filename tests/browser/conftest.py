@@ -78,7 +78,7 @@ class Demo:
             raise
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     shown = Demo(tmp_path_factory.mktemp("demo"))
     shown.start()

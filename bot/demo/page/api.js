@@ -2,13 +2,11 @@
 
 const RETRY_MS = 1000;
 
-export class Refusal extends Error {}
-
 export async function ask(path, told) {
   const options = told && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(told) };
   const response = await fetch(path, options);
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refusal(answer.error ?? `${response.status} ${response.statusText}`);
+  if (!response.ok) throw new Error(answer.error ?? `${response.status} ${response.statusText}`);
   return answer;
 }
 

@@ -18,10 +18,9 @@ function toast(words, lasting = false) {
 }
 
 async function away(connected) {
-  if (!connected) toast(t("away"), true);
-  if (isAway && connected) toast(t("back"));
   const isBack = isAway && connected;
   isAway = !connected;
+  if (isAway || isBack) toast(t(isAway ? "away" : "back"), isAway);
   if (isBack) await meet(), arrange();
 }
 
@@ -31,29 +30,25 @@ const tour = new Tour(find(".tour"), {
   press: (button) => (view("glass"), perform(button)),
 });
 
-// ---------------------------------------------------------------------------------------------- people and panes
-
 async function meet() {
   const [staged, chats] = await Promise.all([ask("/stage"), ask("/control/chats")]);
   people = chats.filter(({ id }) => id > 0).map(({ id, first_name }) => ({ id, name: first_name, chat: id }));
   stage = { ...staged, people, groupTitle: chats.find(({ id }) => id === staged.group)?.title ?? "" };
   selected = people.find(({ id }) => id === selected?.id) ?? people[0];
   glass.idleSeconds = stage.settings.idleSeconds;
-  find("#summariser").disabled = !stage.summariser.controllable;
-  find("#summariser").ariaPressed = String(stage.summariser.fails);
+  const { controllable, fails } = stage.summariser;
+  Object.assign(find("#summariser"), { disabled: !controllable, ariaPressed: String(fails) });
 }
 
 const pane = (person = selected) => panes.find((known) => known.person === person);
 const other = (person) => people.find(({ id }) => id !== person.id) ?? person;
 
 function arrange() {
-  const wanted = both && WIDE.matches ? people.filter((known) => [selected, other(selected)].includes(known)) : [selected];
+  const pair = both && WIDE.matches ? [selected, other(selected)] : [selected];
   const inGroup = new Set(panes.filter(({ chat }) => chat < 0).map(({ person }) => person.id));
-  for (const known of panes) known.close();
-  panes = wanted.map((person) => {
-    const chosen = () => select(person);
-    return new Pane(person, stage, { problem: toast, away, chosen, opened: chosen });
-  });
+  for (const known of panes) known.unlisten();
+  panes = people.filter((person) => pair.includes(person)).map((person) =>
+    new Pane(person, stage, { problem: toast, away, chosen: () => select(person) }));
   find(".panes").replaceChildren(...panes.map(({ node }) => node));
   for (const known of panes) if (inGroup.has(known.person.id)) known.open(stage.group);
   glass.person = null;
@@ -107,8 +102,6 @@ async function add(event) {
   choose(people.find(({ id }) => id === user_id));
 }
 
-// ---------------------------------------------------------------------------------------------------- the buttons
-
 const DEEDS = {
   hour: async () => (await ask("/stage/hour", {}), t("did_hour")),
   restart: async () => t("did_restart", await ask("/stage/restart", {})),
@@ -141,16 +134,12 @@ function view(shown) {
   for (const button of findAll(".views button")) button.ariaPressed = String(button.value === shown);
 }
 
-function onClick(selector, act) {
-  for (const button of findAll(selector)) button.addEventListener("click", () => act(button));
+const CLICKS = { ".things": perform, ".views": ({ value }) => view(value), ".languages": ({ value }) => say(value) };
+for (const [place, act] of Object.entries(CLICKS)) {
+  for (const button of findAll(`${place} button`)) button.addEventListener("click", () => act(button));
 }
-
-onClick(".things button", perform);
-onClick(".views button", ({ value }) => view(value));
-onClick(".languages button", ({ value }) => say(value));
 find(".add").addEventListener("submit", add);
 WIDE.addEventListener("change", arrange);
 view("chat");
 await meet();
 arrange();
-tour.begin();

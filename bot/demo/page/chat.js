@@ -5,11 +5,12 @@ import { el, find } from "./dom.js";
 import { bubble, textOf } from "./message.js";
 import { label, language, t } from "./texts.js";
 
-const NEAR_END = 80;
 let panes = 0;
 
 export class Pane {
-  // `tell` has what the pane reports: problem(words), away(connected), chosen() at a focus, opened() at another chat.
+  part = (selector) => find(selector, this.node);
+
+  // `tell` has what the pane reports: problem(words), away(connected), chosen() at a focus or another chat.
   constructor(person, stage, tell) {
     Object.assign(this, { person, stage, tell, shown: new Map(), about: null });
     this.node = document.importNode(find("#pane").content, true).firstElementChild;
@@ -18,18 +19,14 @@ export class Pane {
     this.field.setAttribute("aria-controls", this.menu.id);
     const acts = [
       ["form", "submit", this.#send], ["textarea", "keydown", this.#key], ["textarea", "input", this.#suggest],
-      ["input", "change", this.#upload], [".slash", "click", this.#slash], [".about button", "click", () => this.#attend()],
-      [".newest", "click", this.#toEnd], [".draft button", "click", () => this.#try("stop", {})],
-      [".menu", "click", (event) => this.#pick(event.target.closest("[role=option]"))], [".scroll", "click", this.#click],
-      [".scroll", "keydown", this.#walk], [".scroll", "scroll", () => this.part(".newest").hidden ||= this.#isAtEnd],
+      ["input", "change", this.#upload], [".about button", "click", () => this.#attend()],
+      [".slash", "click", () => ((this.field.value = "/"), this.field.focus(), this.#suggest())],
+      [".draft button", "click", () => this.#try("stop", {})], [".scroll", "click", this.#click],
+      [".scroll", "keydown", this.#walk], [".menu", "click", ({ target }) => this.#pick(target.closest("[role=option]"))],
     ];
     for (const [selector, kind, act] of acts) this.part(selector).addEventListener(kind, act.bind(this));
     this.node.addEventListener("focusin", tell.chosen);
     this.open(person.chat);
-  }
-
-  part(selector) {
-    return find(selector, this.node);
   }
 
   open(chat) {
@@ -38,12 +35,7 @@ export class Pane {
     this.#attend();
     this.say();
     this.unlisten = listen(`/control/events?id=${chat}`, (seen) => this.#show(seen), this.tell.away);
-    this.tell.opened();
-  }
-
-  close() {
-    this.unlisten();
-    this.node.remove();
+    this.tell.chosen();
   }
 
   // All that depends on the language, or on which chat is open.
@@ -58,34 +50,28 @@ export class Pane {
     this.part(".chats").replaceChildren(...rooms);
     this.shown.clear();
     this.list.replaceChildren();
-    if (this.seen) this.#show(this.seen, true);
+    if (this.seen) this.#show(this.seen);
   }
 
-  // ------------------------------------------------------------------------------------------------ what is seen
-
-  #show(seen, anew = !this.seen) {
-    const isAtEnd = anew || this.#isAtEnd;
+  #show(seen) {
     const ids = new Set(seen.messages.map((message) => message.message_id));
     for (const [id, { node }] of this.shown) if (!ids.has(id)) node.remove(), this.shown.delete(id);
-    const fresh = seen.messages.filter((message) => this.#place(message)).length;
+    for (const message of seen.messages) this.#place(message);
     this.seen = seen;
     this.part("p.none").hidden = seen.messages.length > 0;
     this.#head(seen);
-    if (isAtEnd) this.#toEnd();
-    else if (fresh) this.part(".newest").hidden = false;
   }
 
-  // Only what is new or changed is built; true for a message that was not there.
+  // Only what is new or changed is built.
   #place(message) {
     const old = this.shown.get(message.message_id);
     const key = JSON.stringify(message);
-    if (old?.key === key) return false;
+    if (old?.key === key) return;
     const mine = message.from?.id === this.person.id;
     const node = bubble(message, { mine, named: this.chat < 0 });
     if (old) old.node.replaceWith(node);
     else this.list.append(node);
     this.shown.set(message.message_id, { key, node, message, mine });
-    return !old;
   }
 
   #head({ draft, action }) {
@@ -99,18 +85,6 @@ export class Pane {
     this.part(".draft button").hidden = !draft?.can_stop;
   }
 
-  // Counted upwards from the newest message, because the list is laid out in reverse.
-  get #isAtEnd() {
-    return this.scroll.scrollTop > -NEAR_END;
-  }
-
-  #toEnd() {
-    this.scroll.scrollTop = 0;
-    this.part(".newest").hidden = true;
-  }
-
-  // ------------------------------------------------------------------------------------------------ what is done
-
   async #try(verb, told) {
     try {
       await ask(`/control/${verb}`, { person: this.person.id, ...(verb !== "stop" && { chat: this.chat }), ...told });
@@ -122,9 +96,8 @@ export class Pane {
   }
 
   write(text, about = null) {
-    const { message_id } = about?.message ?? {};
-    if (about?.edit) return this.#try("edit", { text, message_id });
-    return this.#try("say", { text, ...(about && { reply_to: message_id }) });
+    const target = about && { [about.edit ? "message_id" : "reply_to"]: about.message.message_id };
+    return this.#try(about?.edit ? "edit" : "say", { text, ...target });
   }
 
   async #send(event) {
@@ -133,17 +106,16 @@ export class Pane {
     if (!text) return;
     this.field.value = "";
     this.menu.hidden = true;
-    if (await this.write(text, this.about)) this.#attend(), this.#toEnd();
-    else this.field.value ||= text;
+    if (!(await this.write(text, this.about))) return void (this.field.value ||= text);
+    this.#attend();
+    this.scroll.scrollTop = 0;
   }
 
   async #upload({ target }) {
     const [file] = target.files;
     if (!file) return;
-    const address = await new Promise((resolve) => {
-      const reader = Object.assign(new FileReader(), { onload: () => resolve(reader.result) });
-      reader.readAsDataURL(file);
-    });
+    const reader = new FileReader();
+    const address = await new Promise((resolve) => ((reader.onload = () => resolve(reader.result)), reader.readAsDataURL(file)));
     const kind = file.type.startsWith("image/") ? "photo" : "document";
     const told = { name: file.name, mime: file.type || "application/octet-stream", content: address.split(",")[1] };
     await this.#try("upload", { kind, caption: this.field.value.trim(), ...told });
@@ -167,30 +139,22 @@ export class Pane {
     if (found) this.#attend({ message: found.message });
   }
 
-  #editLast() {
-    const last = [...this.shown.values()].filter(({ mine, message }) => mine && message.text).at(-1);
-    if (last) this.#attend({ edit: true, message: last.message });
-  }
-
   #key(event) {
     const items = this.menu.hidden ? [] : [...this.menu.children];
     const at = items.findIndex((item) => item.ariaSelected === "true");
-    const plain = !event.shiftKey && !event.isComposing;
-    const submits = () => this.part("form").requestSubmit();
-    const closed = { ArrowUp: !this.field.value && (() => this.#editLast()), Enter: plain && submits, Escape: () => this.#attend() };
-    const pick = plain && (() => this.#pick(items[at]));
+    const own = [...this.shown.values()].findLast(({ mine, message }) => mine && message.text);
+    const isPlain = !event.shiftKey && !event.isComposing;
+    const pick = isPlain && (() => this.#pick(items[at]));
     const opened = {
       ArrowDown: () => this.#mark(items, (at + 1) % items.length), ArrowUp: () => this.#mark(items, at - 1),
       Enter: pick, Tab: pick, Escape: () => (this.menu.hidden = true),
     };
+    const closed = {
+      ArrowUp: own && !this.field.value && (() => this.#attend({ edit: true, message: own.message })), Escape: () => this.#attend(),
+      Enter: isPlain && (() => this.part("form").requestSubmit()),
+    };
     const act = (items.length ? opened : closed)[event.key];
     if (act) event.preventDefault(), act();
-  }
-
-  #slash() {
-    this.field.value = "/";
-    this.field.focus();
-    return this.#suggest();
   }
 
   async #suggest() {

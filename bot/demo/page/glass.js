@@ -1,24 +1,20 @@
 // The glass box: the Session as it lies in MongoDB, the last request to the model, and what happened.
 
-import { ask, listen, Refusal } from "./api.js";
+import { ask, listen } from "./api.js";
 import { el, find, findAll } from "./dom.js";
 import { clockTime, t } from "./texts.js";
 
 const LOG_MOST = 500;
 const TEXT_MOST = 400;
 
-const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 const SAID = {
   text: ({ text }) => text,
-  tool_use: ({ name, input }) => `→ ${name}(${plain(input)})`,
-  tool_result: ({ content }) => `← ${typeof content === "string" ? content : said(content ?? [])}`,
+  tool_use: ({ name, input }) => `→ ${name} ${typeof input === "string" ? input : JSON.stringify(input)}`,
+  tool_result: ({ content }) => `← ${said(content ?? "")}`,
 };
-
-function said(content) {
-  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  const other = ({ type, name, description }) => (name ? `${name}: ${description ?? ""}` : `[${type}]`);
-  return blocks.map((block) => (SAID[block.type] ?? other)(block)).join("\n");
-}
+const tool = ({ type, name = `[${type}]`, description = "" }) => `${name} ${description}`;
+const said = (content) =>
+  typeof content === "string" ? content : content.map((block) => (SAID[block.type] ?? tool)(block)).join("\n");
 
 function entry(role, content, stamp, classes = "") {
   const text = said(content);
@@ -31,15 +27,13 @@ function part(key, count, open, ...children) {
 }
 
 export class Glass {
+  part = (selector) => find(selector, this.node);
+
   // `people()` are all there are; `moved(state)` is told of every new state of the box, `away` of the connection.
   constructor(node, { people, away, moved }) {
     Object.assign(this, { node, people, moved, state: {}, happenings: [] });
     listen("/glass/events", (happening) => this.#happened(happening), away);
     setInterval(() => this.#tick(), 1000);
-  }
-
-  part(selector) {
-    return find(selector, this.node);
   }
 
   look(person, chat) {
@@ -64,16 +58,13 @@ export class Glass {
     const { person, chat } = this;
     const where = `person=${person.id}&chat=${chat}`;
     this.asking = true;
-    try {
-      const [kept, { request }] = await Promise.all([ask(`/glass/session?${where}`), ask(`/glass/request?${where}`)]);
-      const state = { kept, request, session: kept.session, at: performance.now() };
-      if (person === this.person && chat === this.chat) this.#show(state);
-    } catch (problem) {
-      if (!(problem instanceof Refusal || problem instanceof TypeError)) throw problem;
-    } finally {
-      this.asking = false;
-    }
-    if (this.again || person !== this.person || chat !== this.chat) await this.refresh();
+    // Nothing where the server is away: the streams say so, and ask again when it is back.
+    const answers = Promise.all([ask(`/glass/session?${where}`), ask(`/glass/request?${where}`)]);
+    const [kept, sent] = await answers.catch(() => []);
+    this.asking = false;
+    const isStill = person === this.person && chat === this.chat;
+    if (sent && isStill) this.#show({ kept, request: sent.request, session: kept.session, at: performance.now() });
+    if (this.again || !isStill) await this.refresh();
   }
 
   #show(state) {
@@ -118,16 +109,15 @@ export class Glass {
     const kept = el("p.kept", {}, t("kept", { archived, earlier, notes: notes.length }));
     if (!session) return [kept];
     const { messages, summary, task } = session;
-    const steps = task?.steps.map(({ text, status }) => el("li", {}, el("b.role", {}, status), text)) ?? [];
     const talk = messages.map(({ seq, role, content }) => entry(role, content, `#${seq}`));
-    const whole = el("pre", { tabIndex: 0 }, JSON.stringify(session, null, 2));
+    const steps = task?.steps.map(({ text, status }) => el("li", {}, el("b.role", {}, status), text));
     return [
-      part("summary", summary ? `#0–${summary.upTo}` : t("none"), Boolean(summary), el("p", {}, summary?.text)),
+      summary && part("summary", `#0–${summary.upTo}`, true, el("p", {}, summary.text)),
       part("messages", messages.length, true, el("ol.talk", {}, ...talk)),
-      part("task", task ? steps.length : t("none"), Boolean(task), el("p", {}, task?.goal), el("ol.talk", {}, ...steps)),
-      part("document", `${bytes} B`, false, whole),
+      task && part("task", steps.length, true, el("p", {}, task.goal), el("ol.talk", {}, ...steps)),
+      part("document", `${bytes} B`, false, el("pre", { tabIndex: 0 }, JSON.stringify(session, null, 2))),
       kept,
-    ];
+    ].filter(Boolean);
   }
 
   #request(request) {
@@ -157,7 +147,7 @@ export class Glass {
   #line(happening) {
     const name = this.people().find(({ id }) => id === happening.person)?.name;
     const id = happening.session && el("code", {}, happening.session.slice(0, 8));
-    const sentence = el("span", {}, t(`log_${happening.what}`, happening), " ", id);
-    return el(`p.${happening.what}`, {}, el("time", {}, clockTime(Date.parse(happening.at))), name && el("b", {}, name), sentence);
+    const time = el("time", {}, clockTime(Date.parse(happening.at)));
+    return el(`p.${happening.what}`, {}, time, name && el("b", {}, name), el("span", {}, t(`log_${happening.what}`, happening), " ", id));
   }
 }

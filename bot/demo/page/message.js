@@ -9,8 +9,9 @@ const TAGS = {
 };
 const WRAP = {
   spoiler: (kind, text, inner) => {
-    const hidden = { role: "button", tabIndex: 0, "aria-label": t("spoiler"), onclick: reveal, onkeydown: reveal };
-    return el("span.spoiler", hidden, ...inner);
+    const open = () => hidden.replaceWith(el("span.spoiler.open", {}, ...hidden.childNodes));
+    const hidden = el("button.spoiler", { type: "button", ariaLabel: t("spoiler"), onclick: open }, ...inner);
+    return hidden;
   },
   pre: (kind, text, inner) =>
     el("pre", { tabIndex: 0 }, kind.language && el("span.language", {}, kind.language), el("code", {}, ...inner)),
@@ -18,15 +19,6 @@ const WRAP = {
   url: (kind, text, inner) => link(text, ...inner),
   bot_command: (kind, text, inner) => el("button.command", { type: "button", value: text }, ...inner),
 };
-
-function reveal(event) {
-  const spoiler = event.currentTarget;
-  if (spoiler.matches(".open") || (event.key && ![" ", "Enter"].includes(event.key))) return;
-  event.stopPropagation();
-  event.preventDefault();
-  spoiler.classList.add("open");
-  for (const name of ["role", "aria-label"]) spoiler.removeAttribute(name);
-}
 
 // Offsets count UTF-16 units, as strings do here. Entities nest and never cross: the outer one comes first.
 export function worded(text, entities = [], from = 0, to = text.length) {
@@ -67,30 +59,21 @@ function keyboard({ message_id, reply_markup }) {
   const rows = (reply_markup?.inline_keyboard ?? []).map((row) =>
     el("div.row", {}, ...row.map((known) => button(known, message_id))),
   );
-  return rows.length ? el("div.keyboard", { role: "group", "aria-label": t("buttons") }, ...rows) : null;
+  return rows.length > 0 && el("div.keyboard", { role: "group", ariaLabel: t("buttons") }, ...rows);
 }
 
 export const textOf = (message) => message.text ?? message.caption ?? "";
 
-function quote(to) {
-  return to && el("div.quote", {}, el("b", {}, to.from?.first_name), el("span", {}, textOf(to).slice(0, 120)));
-}
-
 export function bubble(message, { mine, named }) {
-  const author = message.from?.first_name ?? "";
+  const { reply_to_message: to, from: { first_name: author = "", id = 0 } = {} } = message;
   const time = clockTime(message.date * 1000);
-  return el(
-    `article.message.${mine ? "mine" : "theirs"}`,
-    { tabIndex: -1, "data-id": message.message_id, "aria-label": `${author}, ${time}` },
-    el(
-      "div.bubble",
-      {},
-      named && !mine && el(`b.author.tone${Math.abs(message.from?.id ?? 0) % 5}`, {}, author),
-      quote(message.reply_to_message),
-      media(message),
-      el("div.words", {}, ...worded(textOf(message), message.entities ?? message.caption_entities)),
-      el("small.time", {}, message.edit_date && mine && `${t("edited")} `, time),
-    ),
-    keyboard(message),
+  const known = { tabIndex: -1, "data-id": message.message_id, ariaLabel: `${author}, ${time}` };
+  const shown = el("div.bubble", {},
+    named && !mine && el(`b.author.tone${id % 5}`, {}, author),
+    to && el("div.quote", {}, el("b", {}, to.from?.first_name), el("span", {}, textOf(to).slice(0, 120))),
+    media(message),
+    el("div.words", {}, ...worded(textOf(message), message.entities ?? message.caption_entities)),
+    el("small.time", {}, message.edit_date && mine && `${t("edited")} `, time),
   );
+  return el(`article.message.${mine ? "mine" : "theirs"}`, known, shown, keyboard(message));
 }

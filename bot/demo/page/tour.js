@@ -19,21 +19,10 @@ export class Tour {
   // `write(key)` says something as whoever is selected, `press(button)` makes something happen.
   constructor(node, { write, press }) {
     Object.assign(this, { node, write, press, step: -1, state: {} });
-    find("#tour-open").addEventListener("click", () => this.begin());
-    find("#tour-close").addEventListener("click", () => this.close());
-    find("#tour-next").addEventListener("click", () => this.#go(this.step + 1));
-    find("#tour-do").addEventListener("click", () => this.#act());
-    node.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
-  }
-
-  begin() {
-    this.node.hidden = false;
+    const acts = { open: () => this.#go(0), close: () => this.#go(-1), next: () => this.#go(this.step + 1), do: () => this.#act() };
+    for (const [name, act] of Object.entries(acts)) find(`#tour-${name}`).addEventListener("click", act);
+    node.addEventListener("keydown", (event) => event.key === "Escape" && this.#go(-1));
     this.#go(0);
-  }
-
-  close() {
-    this.node.hidden = true;
-    this.#go(-1);
   }
 
   moved(state) {
@@ -52,6 +41,7 @@ export class Tour {
 
   #go(step) {
     Object.assign(this, { step, then: this.state });
+    this.node.hidden = step < 0;
     this.say();
     for (const node of findAll(".pointed")) node.classList.remove("pointed");
     const node = STEPS[step] && find(STEPS[step].at);
