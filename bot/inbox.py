@@ -78,8 +78,8 @@ class Batch:
 class Inbox(Protocol):
     """Updates that were accepted and wait for an answer. A write of a holder that lost its lease raises LaneLost."""
 
-    async def put(self, entry: Entry) -> bool:
-        """Accept an update; False when its id is known already. Once this returns, Telegram may forget the update."""
+    async def put(self, *entries: Entry) -> bool:
+        """Accept updates; False when some of their ids are known already. Then Telegram may forget them."""
 
     async def claim(self, busy: Collection[str]) -> Claim | None:
         """Lease a lane that has work and that nobody holds, the longest-waiting first, none of `busy`."""

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 USUAL_WINDOW = 200_000
 CARD_SECONDS = 5.0
+CONNECT_SECONDS = 10.0
 
 _FAILURES = (
     anthropic.AnthropicError,
@@ -86,7 +87,7 @@ class Claude:
             api_key=endpoint.key or "none",
             base_url=endpoint.url,
             max_retries=0,
-            timeout=httpx2.Timeout(silence_seconds, connect=5.0),
+            timeout=httpx2.Timeout(silence_seconds, connect=CONNECT_SECONDS),
             default_headers=_credential(endpoint),
         )
 

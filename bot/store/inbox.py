@@ -65,51 +65,41 @@ class MongoInbox:
 
     # ----------------------------------------------------------------------------------------------- arriving
 
-    async def put(self, entry: Entry) -> bool:
-        is_new = await self._insert(entry)
-        if is_new or await self._waits(entry.id):
-            await self._announce(entry)
-            self._arrived.set()
-        return is_new
+    async def put(self, *entries: Entry) -> bool:
+        are_new = await self._insert(entries)
+        waiting = entries if are_new else await self._waiting(entries)
+        lanes = {entry.lane.id: [other for other in waiting if other.lane == entry.lane] for entry in waiting}
+        await asyncio.gather(*(self._announce(lane, arrived) for lane, arrived in lanes.items()))
+        self._arrived.set()
+        return are_new
 
-    async def _insert(self, entry: Entry) -> bool:
-        document = {
-            "_id": entry.id,
-            "lane": entry.lane.id,
-            "ownerId": entry.lane.owner.id,
-            "kind": entry.kind,
-            "cancels": entry.cancels,
-            "gathers": entry.gathers,
-            "update": dict(entry.update),
-            "state": "queued",
-            "receivedAt": moment(entry.received_at),
-            "fence": 0,
-            "sent": [],
-            "effects": [],
-        }
+    async def _insert(self, entries: Sequence[Entry]) -> bool:
         try:
             async with self.calls:
-                await self.entries.insert_one(document)
+                await self.entries.insert_many([_document(entry) for entry in entries], ordered=False)
         except Duplicate:
             return False
         return True
 
-    async def _waits(self, update_id: int) -> bool:
+    async def _waiting(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Those that are not finished: a crash may have come between their insertion and their announcement."""
+        queued = {"_id": {"$in": [entry.id for entry in entries]}, "state": "queued"}
         async with self.calls:
-            return await self.entries.find_one({"_id": update_id, "state": "queued"}, {"_id": 1}) is not None
+            found = {entry["_id"] for entry in await self.entries.find(queued, {"_id": 1}).to_list(None)}
+        return [entry for entry in entries if entry.id in found]
 
-    async def _announce(self, entry: Entry) -> None:
+    async def _announce(self, lane: str, arrived: Sequence[Entry]) -> None:
         update: Document = {
-            "$set": {"ready": True, "ownerId": entry.lane.owner.id, "lastSeen": moment(self._clock.now())},
-            "$inc": {"arrivals": 1},
+            "$set": {"ready": True, "ownerId": arrived[0].lane.owner.id, "lastSeen": moment(self._clock.now())},
+            "$inc": {"arrivals": len(arrived)},
             "$setOnInsert": {"leaseBy": None, "leaseUntil": NEVER, "fence": 0, "tries": 0},
         }
-        if entry.cancels:
-            update["$max"] = {"cancel.before": entry.id}
+        if cancelling := [entry.id for entry in arrived if entry.cancels]:
+            update["$max"] = {"cancel.before": max(cancelling)}
         try:
-            await self._upsert(entry.lane.id, update)
+            await self._upsert(lane, update)
         except Duplicate:  # two first announcements of a lane at once: the server lets one of them fail
-            await self._upsert(entry.lane.id, update)
+            await self._upsert(lane, update)
 
     async def _upsert(self, lane: str, update: Document) -> None:
         async with self.calls:
@@ -120,7 +110,7 @@ class MongoInbox:
     async def claim(self, busy: Collection[str]) -> Claim | None:
         self._arrived.clear()
         asked_at = _now()
-        where = {"_id": {"$nin": list(busy)}, "ready": True, "$expr": {"$lt": ["$leaseUntil", "$$NOW"]}}
+        where = {"_id": {"$nin": list(busy)}, "ready": True, "$expr": {"$lte": ["$leaseUntil", "$$NOW"]}}
         taken = {"fence": {"$add": ["$fence", 1]}, "tries": {"$add": ["$tries", 1]}, "leaseBy": self._holder.id}
         async with self.calls:
             before = await self._lanes.find_one_and_update(
@@ -242,6 +232,23 @@ class MongoInbox:
     def holds(self, claim: Claim) -> bool:
         """Whether the lease surely lasts, by this process's own clock, which also runs while the process is frozen."""
         return _now() < self._leased_until.get(claim.lane, 0.0)
+
+
+def _document(entry: Entry) -> Document:
+    return {
+        "_id": entry.id,
+        "lane": entry.lane.id,
+        "ownerId": entry.lane.owner.id,
+        "kind": entry.kind,
+        "cancels": entry.cancels,
+        "gathers": entry.gathers,
+        "update": dict(entry.update),
+        "state": "queued",
+        "receivedAt": moment(entry.received_at),
+        "fence": 0,
+        "sent": [],
+        "effects": [],
+    }
 
 
 class MongoRecord:

@@ -43,7 +43,11 @@ class MemoryInbox:
         self._record = MemoryRecord()
         self._arrived = asyncio.Event()
 
-    async def put(self, entry: Entry) -> bool:
+    async def put(self, *entries: Entry) -> bool:
+        put = [self._put(entry) for entry in entries]
+        return all(put)
+
+    def _put(self, entry: Entry) -> bool:
         if entry.id in self._states:
             return False
         self._remember(entry.id)

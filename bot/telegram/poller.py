@@ -37,7 +37,7 @@ class Poller:
     def __init__(
         self,
         bot: Bot,
-        receive: Callable[[Json], Awaitable[None]],
+        receive: Callable[..., Awaitable[None]],
         clock: Clock,
         *,
         timeout: timedelta = POLL_TIMEOUT,
@@ -69,10 +69,10 @@ class Poller:
     async def _poll(self) -> None:
         updates = await self._fetch()
         self.last_poll = self._clock.now()
-        for update in updates:
-            await self._receive(update)
-            self._offset = update["update_id"] + 1
-        if not updates:
+        if updates:
+            await self._receive(*updates)
+            self._offset = max(update["update_id"] for update in updates) + 1
+        else:
             # Everything is confirmed. Asking without an offset is right even where the ids begin again at a lower
             # number, as they do after a week of silence.
             self._offset = None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from telegram import Update
 
-from bot.errors import StoreError, Unstorable
+from bot.errors import Unstorable
 from bot.inbox import Entry, Inbox, Kind
 from bot.ops.logs import whereabouts
 from bot.owner import Lane, Owner
@@ -37,34 +37,51 @@ class Receiver:
         self._hints = hints
         self._allowed = allowed
 
-    async def receive(self, raw: Json) -> None:
-        """Accept an update, as sent. Once this returns, Telegram may forget it; raises StoreError if not."""
+    async def receive(self, *updates: Json) -> None:
+        """Accept updates, as sent. Once this returns, Telegram may forget them; raises StoreError if not."""
+        entries = [entry for update in updates if (entry := self._read(update)) is not None]
         try:
-            await self._sort(Update.de_json(clean(raw)))
-        except StoreError as failure:
-            if not isinstance(failure, Unstorable):
-                raise
-            log.warning("update %d cannot be stored and is dropped: %s", raw["update_id"], failure)
+            await self._accept(*entries)
+        except Unstorable:
+            for entry in entries:
+                await self._accept_alone(entry)
+
+    async def _accept(self, *entries: Entry) -> None:
+        if entries and not await self._inbox.put(*entries):
+            log.info("some of the updates from %d on came again", entries[0].id)
+
+    async def _accept_alone(self, entry: Entry) -> None:
+        try:
+            await self._accept(entry)
+        except Unstorable as failure:
+            log.warning("update %d cannot be stored and is dropped: %s", entry.id, failure)
+
+    def _read(self, raw: Json) -> Entry | None:
+        """The entry of an update; None where it asks nothing of us, or nobody may ask."""
+        try:
+            return self._sorted(Update.de_json(clean(raw)))
         except Exception as error:  # noqa: BLE001 - one bad update must not stop the intake
             log.warning("update %d could not be read and is dropped: %s", raw["update_id"], whereabouts(error))
+            return None
 
-    async def _sort(self, update: Update) -> None:
+    def _sorted(self, update: Update) -> Entry | None:
         kind = kind_of(update, self._account)
         if kind is None:
             log.debug("update %d asks nothing of us", update.update_id)
-            return
+            return None
         match identify(update):
             case Sender() as sender if self._allowed(sender.owner):
-                await self._accept(update, sender, kind)
+                return self._entry(update, sender, kind)
             case Sender() as stranger:
                 self._hints.say(stranger.place, "access_refused", stranger.language)
             case Refusal() as refusal:
                 self._hints.say(refusal.place, refusal.key, refusal.language)
+        return None
 
-    async def _accept(self, update: Update, sender: Sender, kind: Kind) -> None:
+    def _entry(self, update: Update, sender: Sender, kind: Kind) -> Entry:
         wished = wish(update.message, self._account) if kind == "command" and update.message else None
         command = COMMANDS.get(wished.name) if wished else None
-        entry = Entry(
+        return Entry(
             id=update.update_id,
             lane=Lane(sender.owner, sender.place, aside=command is not None and command.aside),
             kind=kind,
@@ -73,5 +90,3 @@ class Receiver:
             cancels=command is not None and command.cancels,
             gathers=kind == "content" and gathers(update),
         )
-        if not await self._inbox.put(entry):
-            log.info("update %d came again", update.update_id)

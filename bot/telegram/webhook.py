@@ -19,7 +19,6 @@ from telegram import Bot
 from telegram.error import TelegramError
 
 from bot.errors import StartError, StoreUnavailable
-from bot.ports import Json
 from bot.telegram.gateway import reason_of
 from bot.telegram.poller import ALLOWED_UPDATES
 
@@ -33,7 +32,7 @@ AGAIN_SECONDS = 2
 class Webhook:
     """One address for updates, and the secret that opens it."""
 
-    def __init__(self, url: str, secret: str, receive: Callable[[Json], Awaitable[None]]) -> None:
+    def __init__(self, url: str, secret: str, receive: Callable[..., Awaitable[None]]) -> None:
         self._url = url
         self._secret = secret
         self._receive = receive

@@ -36,14 +36,13 @@ class Recording(MemoryInbox):
         self.entries = []
         self.away = 0
 
-    async def put(self, entry):
+    async def put(self, *entries):
         if self.away:
             self.away -= 1
             raise StoreUnavailable
-        taken = await super().put(entry)
-        if taken:
-            self.entries.append(entry)
-        return taken
+        taken = [await MemoryInbox.put(self, entry) for entry in entries]
+        self.entries += [entry for entry, is_new in zip(entries, taken, strict=True) if is_new]
+        return all(taken)
 
     @property
     def words(self):
@@ -141,11 +140,10 @@ async def test_what_was_fetched_and_not_stored_is_delivered_again(intake, anna):
         anna.says(f"message {number}")
     stuck = asyncio.Event()
 
-    async def receive(update):
-        if len(intake.inbox.entries) == 2:
-            stuck.set()
-            await asyncio.Event().wait()
-        await intake.receiver.receive(update)
+    async def receive(*updates):
+        await intake.receiver.receive(*updates[:2])
+        stuck.set()
+        await asyncio.Event().wait()
 
     async with intake.polling(intake.another(receive)):
         await asyncio.wait_for(stuck.wait(), 5)
