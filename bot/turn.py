@@ -13,7 +13,7 @@ turn is committed whole or not at all, so a Session never holds half a dialogue 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.agent.loop import Agent, Answer
 from bot.agent.prompt import user_content
@@ -72,7 +72,16 @@ class Turns:
         session, answer = await self._run(owner, session, fresh, reply, run)
         ended = answer or _interrupted(session, reply.shown)
         closed = await self._close(session, fresh, ended)
-        await self.sessions.commit(owner, session, closed)
+        run.record.require_lease()
+        try:
+            await self.sessions.commit(owner, session, closed)
+        except SessionGone:
+            if await self.sessions.having(owner, closed.update_ids) is None:
+                raise
+            # The run before, frozen on its way here, woke up and committed: its answer is the one that counts.
+            reply.restart()
+            await self.answer(owner, place, replace(question, is_retry=True), reply, run)
+            return
         log.info("committed revision %d of Session %s", session.revision, session.id)
 
         await _send(reply, fresh.turn, ended)

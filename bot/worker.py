@@ -166,6 +166,8 @@ class Worker:
                 return "failed"
 
     async def _dispatch(self, batch: Batch) -> State:
+        record = self._inbox.record(batch)
+        record.require_lease()
         if batch.overtaken:
             return await self._frontend.decline(batch)
         if batch.claim.tries > MOST_TRIES:
@@ -175,7 +177,7 @@ class Worker:
         held = self._held[batch.claim.lane]
         held.turn, held.stop = batch.turn, asyncio.Event()
         try:
-            return await self._frontend.answer(batch, Run(self._inbox.record(batch), held.stop))
+            return await self._frontend.answer(batch, Run(record, held.stop))
         finally:
             held.turn = None
 

@@ -155,6 +155,7 @@ class _Turn:
         agent, attempt = self.agent, 1
         request = agent.prompt.request(self.context.owner, tuple(self.messages), agent.toolbox.specs, tool_choice)
         while True:
+            self.context.record.require_lease()
             try:
                 completion = await agent.model.complete(request, self.screen.grow)
             except ModelError as error:

@@ -68,6 +68,7 @@ class TelegramReply:
     async def say(self, words: str) -> None:
         """Send plain words, literally."""
         for chunk in split(words):
+            self._require_lease()
             await self._gateway.send(self._place, chunk, reply_to=self._asked())
 
     async def deliver(self, markdown: str, *, turn: int) -> None:
@@ -78,11 +79,15 @@ class TelegramReply:
             await self._send_part(chunk, turn)
 
     async def _send_part(self, chunk: Chunk, turn: int) -> None:
-        if self._record is not None:
-            self._record.require_lease()
+        self._require_lease()
         message_id = await self._gateway.send(self._place, chunk, reply_to=self._asked())
         if self._record is not None:
             await self._record.part_sent(turn, message_id)
+
+    def _require_lease(self) -> None:
+        """Who lost the lane says nothing more in it: somebody else speaks there."""
+        if self._record is not None:
+            self._record.require_lease()
 
     def _asked(self) -> int | None:
         """The question, for the first message that answers it."""

@@ -15,7 +15,7 @@ from bot.errors import ChatBusy, LaneLost, StoreUnavailable
 from bot.inbox import Entry
 from bot.ops.clock import ManualClock
 from bot.owner import Lane, Owner, Place
-from bot.store.memory_inbox import MemoryInbox
+from bot.store.memory_inbox import MemoryInbox, MemoryRecord
 from bot.worker import MOST_TRIES, RETRY_SECONDS, Worker
 from tests.builders import NOON
 
@@ -37,6 +37,7 @@ class Ledger(MemoryInbox):
         self.handed_back = []
         self.tries = 1
         self.lost = set()
+        self.expired, self.recorded = False, asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
         self.renewals, self.looks = asyncio.Semaphore(0), asyncio.Semaphore(0)
@@ -64,6 +65,17 @@ class Ledger(MemoryInbox):
     async def cancelled(self, lanes):
         self.looks.release()
         return await super().cancelled(lanes)
+
+    def record(self, batch):
+        self.recorded.set()
+        return Expired() if self.expired else super().record(batch)
+
+
+class Expired(MemoryRecord):
+    """The record of a lease that is over."""
+
+    def require_lease(self):
+        raise LaneLost
 
 
 class Desk:
@@ -473,3 +485,16 @@ async def test_leaving_cancels_a_turn_that_does_not_finish_in_time_and_hands_it_
     batch = await inbox.next(await inbox.claim(()))
     assert batch is not None
     assert batch.turn == 1
+
+
+async def test_a_command_is_not_obeyed_after_the_lease_is_over():
+    """C24: woken after a freeze, it would close a Session that began meanwhile."""
+    inbox, desk = Ledger(), Desk()
+    inbox.expired = True
+    async with working(desk, inbox):
+        await inbox.put(entry(1, kind="command"))
+        await inbox.recorded.wait()
+        await turns_of_the_loop(10)
+
+    assert desk.log == []
+    assert inbox.finished == []
