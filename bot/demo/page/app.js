@@ -85,7 +85,7 @@ function name() {
 function say(code = language) {
   speak(code);
   for (const button of findAll(".languages button")) button.ariaPressed = String(button.value === code);
-  find(".where").textContent = t("where", { ...stage, mongodb: stage.mongodb ?? "–" });
+  find(".where").textContent = [stage.mongodb ?? "–", stage.database, stage.model].join(" · ");
   for (const part of [...panes, glass, tour]) part.say();
   name();
 }

@@ -76,7 +76,7 @@ export class Pane {
 
   #head({ draft, action }) {
     const { bot, people } = this.stage;
-    const rest = this.chat < 0 ? t("members", { count: people.length }) : `@${bot.username} · ${t("bot")}`;
+    const rest = this.chat < 0 ? t("members", { count: people.length }) : `${t("bot")} · @${bot.username}`;
     const writes = Boolean(action || draft);
     this.part("h2").textContent = this.person.name;
     Object.assign(this.part(".line"), { textContent: writes ? t("typing") : rest, className: writes ? "line typing" : "line" });

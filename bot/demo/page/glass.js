@@ -113,8 +113,8 @@ export class Glass {
     const steps = task?.steps.map(({ text, status }) => el("li", {}, el("b.role", {}, status), text));
     return [
       summary && part("summary", `#0–${summary.upTo}`, true, el("p", {}, summary.text)),
-      part("messages", messages.length, true, el("ol.talk", {}, ...talk)),
       task && part("task", steps.length, true, el("p", {}, task.goal), el("ol.talk", {}, ...steps)),
+      part("messages", messages.length, true, el("ol.talk", {}, ...talk)),
       part("document", `${bytes} B`, false, el("pre", { tabIndex: 0 }, JSON.stringify(session, null, 2))),
       kept,
     ].filter(Boolean);

@@ -19,7 +19,6 @@ export const WORDS = {
   away: ["The demo does not answer. Trying again…", "Демо не отвечает. Пробую ещё…"],
   back: ["Connected again.", "Связь восстановлена."], failed: ["That did not work: {why}", "Не получилось: {why}"],
   glass_of: ["What the bot keeps of {name}", "Что бот хранит: {name}"],
-  where: ["{mongodb} · {database} · model: {model}", "{mongodb} · {database} · модель: {model}"],
   no_session: ["No Session here yet: it begins with a message.", "Сессии пока нет: она начнётся с сообщения."],
   _id: ["_id", "_id"], status: ["status", "статус"], active: ["active", "активна"],
   revision: ["revision", "ревизия"], expires: ["expires in", "истекает через"],
@@ -42,7 +41,7 @@ export const WORDS = {
   log: ["What happened", "Что произошло"], log_created: ["Session created", "сессия создана"],
   log_loaded: ["loaded, revision {revision}", "загружена, ревизия {revision}"],
   log_committed: ["turn committed, revision {revision}", "ход записан, ревизия {revision}"],
-  log_compacted: ["compacted: #{from}–{to} became a summary", "сжата: #{from}–{to} стали пересказом"],
+  log_compacted: ["compacted: {from} messages are now a summary and {to}", "сжата: сообщений было {from}, стало {to} и пересказ"],
   log_expired: ["idle for too long: closed", "истекла и закрыта"], log_closed: ["put aside", "отложена"],
   log_reset: ["erased", "стёрта"], log_refused: ["refused: an id is no key ({way})", "отказ: id не ключ ({way})"],
   log_asked: ["model asked: {prompt} tokens, {cached} cached", "вопрос модели: {prompt} токенов, {cached} из кэша"],
@@ -94,4 +93,4 @@ export function speak(code) {
   for (const node of findAll("[data-label]")) label(node, t(node.dataset.label));
 }
 
-export const clockTime = (ms) => new Date(ms).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
+export const clockTime = (ms) => new Date(ms).toLocaleTimeString(language, { timeStyle: "short", hourCycle: "h23" });
