@@ -146,8 +146,11 @@ class Frontend(Protocol):
     async def obey(self, batch: Batch) -> State:
         """Carry out one command or press."""
 
-    async def decline(self, batch: Batch) -> State:
-        """Say that these messages will not be answered, since a later command overtook them."""
+    async def decline(self, batch: Batch, run: Run) -> State:
+        """Say that these messages will not be answered, since a later command overtook them.
+
+        Those whose turn was committed before it came are no longer questions: their delivery is finished.
+        """
 
     async def bury(self, batch: Batch) -> State:
         """Apologise for a message whose handling keeps breaking the process."""

@@ -59,7 +59,7 @@ class Turns:
 
     async def answer(self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run) -> None:
         """Run one turn. Setting `run.stop` ends it early, keeping what was shown. Raises a BotError, nothing stored."""
-        unanswered = await self._resume(owner, question, reply)
+        unanswered = await self.resume(owner, question, reply)
         if unanswered is None:
             return
         session = await self._load(owner, place, unanswered, reply)
@@ -68,7 +68,7 @@ class Turns:
             return
 
         if self.compactor.is_full(session, await message_tokens(self.count, user_content(fresh))):
-            session = await self._with_room(owner, session, fresh, reply)
+            session = await self._with_room(owner, session, fresh, reply, run)
         session, answer = await self._run(owner, session, fresh, reply, run)
         ended = answer or _interrupted(session, reply.shown)
         closed = await self._close(session, fresh, ended)
@@ -87,8 +87,8 @@ class Turns:
         await _send(reply, fresh.turn, ended)
         self.compactor.consider(owner, session)
 
-    async def _resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
-        """Where an earlier run died, its turn may stand in a Session that is no longer the active one."""
+    async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
+        """What of the question no Session has answered. Where an earlier run died, its turn may stand in any of them."""
         if not question.is_retry:
             return question
         committed = await self.sessions.having(owner, [part.update_id for part in question.parts])
@@ -117,23 +117,26 @@ class Turns:
         """The answer, or None where it was stopped; once more with room made where the prompt proved too long."""
         try:
             return session, await unless(run.stop, self.agent.run(owner, session, question, reply, run.record))
-        except PromptTooLong:
-            roomier = await self._with_room(owner, session, question, reply)
+        except PromptTooLong as overflow:
+            roomier = await self._with_room(owner, session, question, reply, run)
             if roomier is session:
                 raise
-        return roomier, await unless(run.stop, self.agent.run(owner, roomier, question, reply, run.record))
+            spent = overflow.usage or Usage()
+        answer = await unless(run.stop, self.agent.run(owner, roomier, question, reply, run.record))
+        return roomier, answer and replace(answer, usage=answer.usage + spent)
 
-    async def _with_room(self, owner: Owner, session: Session, question: Question, reply: Reply) -> Session:
-        """The Session after room was made in it; the very same where there was nothing to remove."""
-        if not await self.compactor.make_room(owner, session):
-            return session
+    async def _with_room(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Session:
+        """The Session after room was made in it; the very same where none was."""
+        await unless(run.stop, self.compactor.make_room(owner, session))
         now = self.clock.now()
-        compacted = await self.sessions.load(owner, session.place, at=question.at, now=now, lifetime=self.lifetime)
-        if compacted is None:
+        found = await self.sessions.load(owner, session.place, at=question.at, now=now, lifetime=self.lifetime)
+        if found is None or (found.id, found.revision) != (session.id, session.revision):
             raise SessionGone
-        if compacted.summary is not None and compacted.summary.gaps:
+        if found.epoch == session.epoch:
+            return session
+        if found.summary is not None and found.summary.gaps:
             await reply.notice("compaction_gap")
-        return compacted
+        return found
 
     async def _close(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
         asked = user_content(question)
@@ -165,7 +168,7 @@ def _interrupted(session: Session, shown: str) -> Answer:
         exchange=(("assistant", (text_block(text),)),),
         text=shown,
         usage=Usage(),
-        prompt_tokens=session.prompt.tokens,
+        prompt_tokens=session.prompt.tokens if session.prompt.epoch == session.epoch else 0,
         task=session.task,
         ending="interrupted",
     )

@@ -169,7 +169,7 @@ class Worker:
         record = self._inbox.record(batch)
         record.require_lease()
         if batch.overtaken:
-            return await self._frontend.decline(batch)
+            return await self._frontend.decline(batch, Run(self._inbox.record(batch), asyncio.Event()))
         if batch.claim.tries > MOST_TRIES:
             return await self._frontend.bury(batch)
         if batch.entries[0].kind != "content":
@@ -204,3 +204,5 @@ async def _every(seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
             await deed()
         except StoreError as failure:
             log.warning("the inbox cannot be asked: %s", failure)
+        except Exception:  # leases must be renewed whatever this was
+            log.exception("the inbox was asked in vain")

@@ -43,8 +43,8 @@ class MeasuredFrontend:
     async def obey(self, batch: Batch) -> State:
         return self._ended(await self.frontend.obey(batch))
 
-    async def decline(self, batch: Batch) -> State:
-        return self._ended(await self.frontend.decline(batch))
+    async def decline(self, batch: Batch, run: Run) -> State:
+        return self._ended(await self.frontend.decline(batch, run))
 
     async def bury(self, batch: Batch) -> State:
         return self._ended(await self.frontend.bury(batch))

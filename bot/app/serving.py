@@ -77,7 +77,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     inbox = MongoInbox(store.database, store.calls, turns.clock, holder, _lane_of)
     account = Account(bot.id, bot.username)
     gateway = Gateway(bot)
-    hints = Hints(gateway)
+    hints = Hints(gateway, turns.clock)
     receiver = Receiver(inbox, account, turns.clock, hints, _gate(settings))
     receive = counted(receiver.receive, metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)

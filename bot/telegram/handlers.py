@@ -21,7 +21,7 @@ from bot.telegram.connection import Connection
 from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
 from bot.telegram.identity import identify
-from bot.telegram.inputs import Account, read, wish
+from bot.telegram.inputs import Account, Reading, read, wish
 from bot.telegram.replies import TelegramReply
 from bot.texts import Language, language_of, text
 from bot.turn import Turns
@@ -62,12 +62,12 @@ class TelegramFrontend:
         """Run one turn for the messages of the batch."""
 
         async def work(reply: TelegramReply) -> None:
-            reading = read([_update(entry) for entry in batch.entries])
-            for key in reading.unreadable:
-                await reply.notice(key)
+            reading = _reading(batch)
             if reading.question is not None:
                 question = replace(reading.question, is_retry=batch.claim.is_retry)
                 await self._turns.answer(batch.lane.owner, batch.lane.place, question, reply, run)
+            for key in reading.unreadable:
+                await reply.notice(key)
 
         async with self._reply(batch, run.record) as reply:
             return await self._outcome(work, reply, batch)
@@ -81,9 +81,17 @@ class TelegramFrontend:
             return "done"
         return await self._outcome(lambda reply: self._obey(batch, update, reply), self._reply(batch), batch)
 
-    async def decline(self, batch: Batch) -> State:
-        """Say that a later command overtook these messages."""
-        await self._outcome(lambda reply: reply.notice("turn_declined"), self._reply(batch), batch)
+    async def decline(self, batch: Batch, run: Run) -> State:
+        """Say that a later command overtook these messages; what was committed before it came is still delivered."""
+
+        async def work(reply: TelegramReply) -> None:
+            question = _reading(batch).question
+            if question is not None:
+                question = await self._turns.resume(batch.lane.owner, replace(question, is_retry=True), reply)
+            if question is not None:
+                await reply.notice("turn_declined")
+
+        await self._outcome(work, self._reply(batch, run.record), batch)
         return "cancelled"
 
     async def bury(self, batch: Batch) -> State:
@@ -125,6 +133,10 @@ class TelegramFrontend:
             log.exception("failed unexpectedly")
             return await _apologise(reply, BotError.text)
         return "done"
+
+
+def _reading(batch: Batch) -> Reading:
+    return read([_update(entry) for entry in batch.entries])
 
 
 def _update(entry: Entry) -> Update:

@@ -1,4 +1,4 @@
-"""Sentences for people who will get no answer: said once, at most, and without anybody waiting for it.
+"""Sentences for people who will get no answer: said seldom, and without anybody waiting for it.
 
 Neither a stranger who writes a thousand times nor a chat that Telegram slows down may hold up the intake.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from datetime import datetime, timedelta
 
 from bot.errors import DeliveryError
 from bot.ops.stopping import end
 from bot.owner import Place
+from bot.ports import Clock
 from bot.telegram.gateway import Gateway
 from bot.telegram.splitting import Chunk
 from bot.texts import Language, text
@@ -18,24 +20,27 @@ from bot.texts import Language, text
 log = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
+AGAIN = timedelta(hours=1)
 AT_ONCE = 20
 
 
 class Hints:
-    """Says each sentence once in a Place, as far as this process remembers."""
+    """Says each sentence at most once an hour in a Place, as far as this process remembers."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Gateway, clock: Clock) -> None:
         self._gateway = gateway
-        self._told: set[tuple[Place, str]] = set()
+        self._clock = clock
+        self._told: dict[tuple[Place, str], datetime] = {}
         self._running: set[asyncio.Task[None]] = set()
 
     def say(self, place: Place, key: str, language: Language) -> None:
-        """Say it, unless it was said here already or too many are being said."""
-        if (place, key) in self._told or len(self._running) >= AT_ONCE:
+        """Say it, unless it was said here of late or too many are being said."""
+        now, told = self._clock.now(), self._told.get((place, key))
+        if (told is not None and now - told < AGAIN) or len(self._running) >= AT_ONCE:
             return
         if len(self._told) >= REMEMBERED:
             self._told.clear()
-        self._told.add((place, key))
+        self._told[place, key] = now
         task = asyncio.create_task(self._send(place, text(key, language)), name="hint")
         self._running.add(task)
         task.add_done_callback(self._running.discard)

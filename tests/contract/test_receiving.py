@@ -56,7 +56,7 @@ class Intake:
         self.server, self.bot = server, bot
         self.inbox = Recording(server.world.clock)
         self.naps = Naps()
-        self.hints = Hints(Gateway(bot, sleep=self.naps))
+        self.hints = Hints(Gateway(bot, sleep=self.naps), server.world.clock)
         account = Account(bot.id, bot.username)
         self.receiver = Receiver(self.inbox, account, server.world.clock, self.hints, lambda owner: owner.id != BORIS)
         self.poller = self.another()

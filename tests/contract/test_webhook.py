@@ -79,7 +79,7 @@ class Door:
 
 @asynccontextmanager
 async def opened(bot, clock, path="/telegram"):
-    inbox, hints = Inbox(clock), Hints(Gateway(bot))
+    inbox, hints = Inbox(clock), Hints(Gateway(bot), clock)
     account = Account(123456, "emulated_bot")
     receiver = Receiver(inbox, account, clock, hints, lambda _owner: True)
     routes = Webhook(f"https://bot.example{path}", SECRET, receiver.receive).routes()

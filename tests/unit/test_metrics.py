@@ -87,7 +87,7 @@ class Desk:
     async def obey(self, batch):
         return "failed"
 
-    async def decline(self, batch):
+    async def decline(self, batch, run):
         return "cancelled"
 
     async def bury(self, batch):
@@ -101,7 +101,7 @@ async def test_batches_are_counted_by_their_fate_and_turns_are_timed(metrics, te
         await frontend.answer(BATCH, run),
         await frontend.answer(BATCH, run),
         await frontend.obey(BATCH),
-        await frontend.decline(BATCH),
+        await frontend.decline(BATCH, run),
         await frontend.bury(BATCH),
     ]
     assert ended == ["done", "done", "failed", "cancelled", "dead"]

@@ -112,7 +112,7 @@ class Desk:
         await self._note("buried", tuple(waiting.id for waiting in batch.entries))
         return "dead"
 
-    async def decline(self, batch):
+    async def decline(self, batch, run):
         await self._note("declined", tuple(waiting.id for waiting in batch.entries))
         return "cancelled"
 
