@@ -121,6 +121,12 @@ class Record(Protocol):
     async def part_sent(self, turn: int, message_id: int | None) -> None:
         """One more part of this turn's answer was sent; None: nobody can say whether it arrived."""
 
+    def uncertain(self) -> int | None:
+        """The turn of this lane whose answer may not have arrived, until it was offered again."""
+
+    async def offered(self) -> None:
+        """That answer was offered again, and need not be once more."""
+
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         """A tool is about to act on the world outside. False: an earlier run came this far, its outcome is unknown."""
 

@@ -14,7 +14,7 @@ that wakes up after its lease changes nothing. Before it sends, it looks at its 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -24,20 +24,17 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.errors import LaneLost
 from bot.inbox import Batch, Claim, Entry, State
-from bot.owner import Lane
-from bot.ports import Clock, Json
+from bot.ports import Clock
 from bot.store.batches import leading
 from bot.store.calls import Calls, Duplicate
 from bot.store.documents import Document, moment
+from bot.store.entries import LaneOf, from_entry, to_entry
 
 READ_AHEAD = 60
 FORGOTTEN = frozenset({"done", "cancelled", "refused"})
 """Fates after which nobody will want to see the update again."""
 UNCERTAIN = "uncertain"
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-
-LaneOf = Callable[[Json], Lane]
-"""Whose an update is and where it belongs: asked of the authenticated update itself, never of a stored id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +58,7 @@ class MongoInbox:
         self._holder = holder
         self._lane_of = lane_of
         self._leased_until: dict[str, float] = {}
+        self._uncertain: dict[str, int | None] = {}
         self._arrived = asyncio.Event()
 
     # ----------------------------------------------------------------------------------------------- arriving
@@ -76,7 +74,7 @@ class MongoInbox:
     async def _insert(self, entries: Sequence[Entry]) -> bool:
         try:
             async with self.calls:
-                await self.entries.insert_many([_document(entry) for entry in entries], ordered=False)
+                await self.entries.insert_many([from_entry(entry) for entry in entries], ordered=False)
         except Duplicate:
             return False
         return True
@@ -122,6 +120,7 @@ class MongoInbox:
         if before is None:
             return None
         self._leased_until[before["_id"]] = asked_at + self._holder.lease_seconds
+        self._uncertain[before["_id"]] = before.get("uncertain")
         return Claim(
             lane=before["_id"],
             fence=before["fence"] + 1,
@@ -156,7 +155,7 @@ class MongoInbox:
                 {"$set": free, "$unset": {"cancel": ""}, "$currentDate": {"leaseUntil": True}},
             )
         if released.matched_count:
-            self._leased_until.pop(claim.lane, None)
+            self._let_go(claim)
             return None
         async with self.calls:
             lane = await self._lanes.find_one({"_id": claim.lane, "fence": claim.fence}, {"arrivals": 1})
@@ -165,7 +164,7 @@ class MongoInbox:
         return replace(claim, arrivals=lane["arrivals"])
 
     async def hand_back(self, claim: Claim, seconds: float = 0.0) -> None:
-        self._leased_until.pop(claim.lane, None)
+        self._let_go(claim)
         tries = {"$max": [{"$subtract": ["$tries", 1]}, 0]}
         until = {"$add": ["$$NOW", int(seconds * 1000)]}
         free = {"ready": True, "leaseBy": None, "leaseUntil": until, "tries": tries}
@@ -173,26 +172,17 @@ class MongoInbox:
             await self._lanes.update_one({"_id": claim.lane, "fence": claim.fence}, [{"$set": free}])
         asyncio.get_running_loop().call_later(seconds, self._arrived.set)
 
+    def _let_go(self, claim: Claim) -> None:
+        self._leased_until.pop(claim.lane, None)
+        self._uncertain.pop(claim.lane, None)
+
     # ----------------------------------------------------------------------------------------------- handling
 
     async def next(self, claim: Claim) -> Batch | None:
         waiting = {"lane": claim.lane, "state": "queued"}
         async with self.calls:
             found = await self.entries.find(waiting).sort("_id", 1).limit(READ_AHEAD).to_list(None)
-        return leading(claim, [self._entry(document) for document in found], self._clock.now())
-
-    def _entry(self, document: Document) -> Entry:
-        lane = self._lane_of(document["update"])
-        return Entry(
-            id=document["_id"],
-            lane=lane if lane.id == document["lane"] else replace(lane, aside=True),
-            kind=document["kind"],
-            update=document["update"],
-            received_at=document["receivedAt"],
-            cancels=document["cancels"],
-            gathers=document["gathers"],
-            sent=len(document["sent"]),
-        )
+        return leading(claim, [to_entry(document, self._lane_of) for document in found], self._clock.now())
 
     async def finish(self, batch: Batch, state: State) -> Claim:
         claim, ids = batch.claim, [entry.id for entry in batch.entries]
@@ -233,22 +223,15 @@ class MongoInbox:
         """Whether the lease surely lasts, by this process's own clock, which also runs while the process is frozen."""
         return _now() < self._leased_until.get(claim.lane, 0.0)
 
+    def uncertain(self, claim: Claim) -> int | None:
+        """The turn of this lane whose answer is to be offered again, as its holder knows it."""
+        return self._uncertain.get(claim.lane)
 
-def _document(entry: Entry) -> Document:
-    return {
-        "_id": entry.id,
-        "lane": entry.lane.id,
-        "ownerId": entry.lane.owner.id,
-        "kind": entry.kind,
-        "cancels": entry.cancels,
-        "gathers": entry.gathers,
-        "update": dict(entry.update),
-        "state": "queued",
-        "receivedAt": moment(entry.received_at),
-        "fence": 0,
-        "sent": [],
-        "effects": [],
-    }
+    async def doubt(self, claim: Claim, turn: int | None) -> None:
+        """Remember, for whoever holds the lane next, which answer is to be offered again; None: none."""
+        update = {"$unset": {"uncertain": ""}} if turn is None else {"$set": {"uncertain": turn}}
+        await self._change(claim, {}, update)
+        self._uncertain[claim.lane] = turn
 
 
 class MongoRecord:
@@ -271,6 +254,14 @@ class MongoRecord:
         if not await self._push(turn, {"sent": {"$size": sent}}, "sent", message_id or UNCERTAIN):
             raise LaneLost
         self._sent[turn] = sent + 1
+        if message_id is None:
+            await self._inbox.doubt(self._claim, turn)
+
+    def uncertain(self) -> int | None:
+        return self._inbox.uncertain(self._claim)
+
+    async def offered(self) -> None:
+        await self._inbox.doubt(self._claim, None)
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         effect = {"tool": tool, "argsHash": arguments}

@@ -40,7 +40,7 @@ class MemoryInbox:
         self._queues: dict[str, _Queue] = {}
         self._states: OrderedDict[int, State | Literal["queued"]] = OrderedDict()
         self._fences = count(1)
-        self._record = MemoryRecord()
+        self._records: dict[str, MemoryRecord] = {}
         self._arrived = asyncio.Event()
 
     async def put(self, *entries: Entry) -> bool:
@@ -79,7 +79,7 @@ class MemoryInbox:
         for entry in batch.entries:
             queue.waiting.remove(entry)
             self._states[entry.id] = state
-            self._record.forget(entry.id)
+            self.record(batch).forget(entry.id)
             if entry.id == queue.cancel_before:
                 queue.cancel_before = None
         return replace(batch.claim, tries=1)
@@ -88,6 +88,8 @@ class MemoryInbox:
         if self._queues[claim.lane].waiting:
             return claim
         del self._queues[claim.lane]
+        if (record := self._records.get(claim.lane)) is not None and record.uncertain() is None:
+            del self._records[claim.lane]
         return None
 
     async def hand_back(self, claim: Claim, seconds: float = 0.0) -> None:
@@ -112,15 +114,16 @@ class MemoryInbox:
     async def wait(self) -> None:
         await self._arrived.wait()
 
-    def record(self, batch: Batch) -> MemoryRecord:  # noqa: ARG002 - one process has one record
-        return self._record
+    def record(self, batch: Batch) -> MemoryRecord:
+        return self._records.setdefault(batch.claim.lane, MemoryRecord())
 
 
 class MemoryRecord:
-    """What was sent and begun, of all turns of this process."""
+    """What was sent and begun, of all turns of a lane."""
 
     def __init__(self) -> None:
         self._sent: Counter[int] = Counter()
+        self._uncertain: int | None = None
         self._effects: set[tuple[int, str, str]] = set()
 
     def forget(self, turn: int) -> None:
@@ -134,8 +137,16 @@ class MemoryRecord:
     def parts_sent(self, turn: int) -> int:
         return self._sent[turn]
 
-    async def part_sent(self, turn: int, message_id: int | None) -> None:  # noqa: ARG002 - the port's signature
+    async def part_sent(self, turn: int, message_id: int | None) -> None:
         self._sent[turn] += 1
+        if message_id is None:
+            self._uncertain = turn
+
+    def uncertain(self) -> int | None:
+        return self._uncertain
+
+    async def offered(self) -> None:
+        self._uncertain = None
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         is_first = (turn, tool, arguments) not in self._effects

@@ -123,6 +123,7 @@ LANES: Rule = {
             "fence": _COUNT,
             "tries": _COUNT,
             "cancel": _record(before=_INT),
+            "uncertain": _INT,
             "lastSeen": _DATE,
         },
     }

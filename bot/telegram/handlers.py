@@ -11,11 +11,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from telegram import Update
+from telegram import CallbackQuery, Update
 from telegram.ext import Application, ApplicationBuilder
 
 from bot.errors import BotError, ChatBusy, ChatUnreachable, DeliveryError, LaneLost, StoreUnavailable
 from bot.inbox import Batch, Entry, Record, Run, State
+from bot.telegram.buttons import pressed
 from bot.telegram.commands import COMMANDS, Call, Desk
 from bot.telegram.connection import Connection
 from bot.telegram.gateway import Gateway
@@ -76,9 +77,8 @@ class TelegramFrontend:
         """Carry out one command or press."""
         update = _update(batch.entries[0])
         if update.callback_query is not None:
-            # No button of ours asks for anything yet, so each press is a forged or a forgotten one.
-            await self._gateway.acknowledge(update.callback_query.id, text("button_expired", _language(update)))
-            return "done"
+            query = update.callback_query
+            return await self._outcome(lambda reply: self._press(batch, query, reply), self._reply(batch), batch)
         return await self._outcome(lambda reply: self._obey(batch, update, reply), self._reply(batch), batch)
 
     async def decline(self, batch: Batch, run: Run) -> State:
@@ -99,6 +99,13 @@ class TelegramFrontend:
         log.error("update %d has broken the process %d times and is parked", batch.turn, batch.claim.tries - 1)
         await self._outcome(lambda reply: reply.notice("turn_buried"), self._reply(batch), batch)
         return "dead"
+
+    async def _press(self, batch: Batch, query: CallbackQuery, reply: TelegramReply) -> None:
+        found = await pressed(self._turns.sessions, batch.lane, query.data or "")
+        expired = text("button_expired", _language(_update(batch.entries[0])))
+        await self._gateway.acknowledge(query.id, "" if found else expired)
+        if found:
+            await reply.deliver(found, turn=batch.turn)
 
     async def _obey(self, batch: Batch, update: Update, reply: TelegramReply) -> None:
         wished = wish(update.message, self._account) if update.message is not None else None

@@ -13,6 +13,7 @@ from typing import Self
 from bot.inbox import Record
 from bot.ops.stopping import end
 from bot.owner import Place
+from bot.telegram.buttons import REPEAT, under
 from bot.telegram.formatting import chunks_of
 from bot.telegram.gateway import Gateway
 from bot.telegram.splitting import Chunk, split
@@ -76,13 +77,21 @@ class TelegramReply:
         chunks = await chunks_of(markdown) or split(text("error_empty_answer", self._language))
         await self._stop_typing()
         for chunk in chunks[self._record.parts_sent(turn) if self._record else 0 :]:
-            await self._send_part(chunk, turn)
+            await self._send_part(chunk, turn, self._to_offer(turn) if chunk is chunks[-1] else None)
 
-    async def _send_part(self, chunk: Chunk, turn: int) -> None:
+    async def _send_part(self, chunk: Chunk, turn: int, offered: int | None) -> None:
         self._require_lease()
-        message_id = await self._gateway.send(self._place, chunk, reply_to=self._asked())
+        markup = None if offered is None else under(REPEAT, offered, self._language)
+        message_id = await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=markup)
         if self._record is not None:
             await self._record.part_sent(turn, message_id)
+            if offered is not None and message_id is not None:
+                await self._record.offered()
+
+    def _to_offer(self, turn: int) -> int | None:
+        """An earlier turn whose answer may not have arrived: under the next answer stands a button that repeats it."""
+        uncertain = self._record.uncertain() if self._record is not None else None
+        return None if uncertain == turn else uncertain
 
     def _require_lease(self) -> None:
         """Who lost the lane says nothing more in it: somebody else speaks there."""

@@ -409,6 +409,27 @@ async def test_parts_that_were_sent_are_known_to_the_next_holder(inbox):
     assert later.parts_sent(1) == 3
 
 
+async def test_a_part_nobody_can_vouch_for_is_known_to_the_lane_until_it_was_offered_again(inbox):
+    """To the next run of the same holder, to the next holder, and after the lane was empty; to no other lane."""
+    claim = await claimed(inbox, entry(1))
+    batch = await inbox.next(claim)
+    assert inbox.record(batch).uncertain() is None
+    await inbox.record(batch).part_sent(1, None)
+    assert inbox.record(batch).uncertain() == 1
+    await inbox.release(await inbox.finish(batch, "done"))
+
+    claim = await claimed(inbox, entry(2))
+    assert inbox.record(await inbox.next(claim)).uncertain() == 1
+    assert inbox.record(await inbox.next(await claimed(inbox, entry(3, BORIS)))).uncertain() is None
+    batch = await handed_on(inbox, claim)
+    await inbox.record(batch).offered()
+    assert inbox.record(batch).uncertain() is None
+    await inbox.release(await inbox.finish(batch, "done"))
+
+    claim = await claimed(inbox, entry(4))
+    assert inbox.record(await inbox.next(claim)).uncertain() is None
+
+
 async def test_an_effect_begins_once_whoever_holds_the_lane(inbox):
     claim = await claimed(inbox, entry(1), entry(2))
     record = inbox.record(await inbox.next(claim))

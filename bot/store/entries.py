@@ -1,0 +1,45 @@
+"""Between entries of the inbox and their documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bot.inbox import Entry
+from bot.owner import Lane
+from bot.ports import Json
+from bot.store.documents import Document, moment
+
+LaneOf = Callable[[Json], Lane]
+"""Whose an update is and where it belongs: asked of the authenticated update itself, never of a stored id."""
+
+
+def from_entry(entry: Entry) -> Document:
+    return {
+        "_id": entry.id,
+        "lane": entry.lane.id,
+        "ownerId": entry.lane.owner.id,
+        "kind": entry.kind,
+        "cancels": entry.cancels,
+        "gathers": entry.gathers,
+        "update": dict(entry.update),
+        "state": "queued",
+        "receivedAt": moment(entry.received_at),
+        "fence": 0,
+        "sent": [],
+        "effects": [],
+    }
+
+
+def to_entry(document: Document, lane_of: LaneOf) -> Entry:
+    lane = lane_of(document["update"])
+    return Entry(
+        id=document["_id"],
+        lane=lane if lane.id == document["lane"] else replace(lane, aside=True),
+        kind=document["kind"],
+        update=document["update"],
+        received_at=document["receivedAt"],
+        cancels=document["cancels"],
+        gathers=document["gathers"],
+        sent=len(document["sent"]),
+    )
