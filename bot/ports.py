@@ -210,6 +210,9 @@ class Request:
     tool_choice: Literal["auto", "none"] = "auto"
     end_user: str = ""
     """An opaque name for the Owner; never the Telegram id."""
+    thinking: str = ""
+    """A type of thinking, and below how hard to try; empty: as the model does by itself."""
+    effort: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ _SPENT = re.compile(r"(ramp_limit_exceeded|\w*spend_limit_reached)")
 """A rate limit that does not pass by waiting: the operator has to act."""
 _TOO_LONG = re.compile(r"prompt is too long|exceeds?\b.{0,40}\bcontext|context (length|window|size)", re.IGNORECASE)
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
+Credential = Literal["bearer", "x-api-key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,16 @@ class Endpoint:
 
     url: str
     key: str
-    credential: Literal["bearer", "x-api-key"] = "bearer"
+    credential: Credential = "bearer"
     caching: bool = False
 
     @classmethod
-    def at(cls, url: str, key: str) -> Endpoint:
+    def at(
+        cls, url: str, key: str, *, credential: Credential = "bearer", caching: Literal["auto", "on", "off"] = "auto"
+    ) -> Endpoint:
         """What is known of the server at this address."""
-        return cls(url, key, caching=urlsplit(url).hostname == urlsplit(ANTHROPIC_URL).hostname)
+        is_official = urlsplit(url).hostname == urlsplit(ANTHROPIC_URL).hostname
+        return cls(url, key, credential, caching == "on" or (caching == "auto" and is_official))
 
 
 class Claude:
@@ -154,6 +158,10 @@ def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
         wanted |= {"tools": list(request.tools), "tool_choice": {"type": request.tool_choice}}
     if request.end_user:
         wanted["metadata"] = {"user_id": request.end_user}
+    if request.thinking:
+        wanted["thinking"] = {"type": request.thinking}
+    if request.effort:
+        wanted["output_config"] = {"effort": request.effort}
     return {**wanted, "system": system, "messages": list(messages)}
 
 

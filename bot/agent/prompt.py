@@ -59,6 +59,8 @@ class Prompt:
     key: bytes
     system: str = SYSTEM
     max_tokens: int = 4096
+    thinking: str = ""
+    effort: str = ""
 
     def request(
         self, owner: Owner, messages: Sequence[Json], tools: Sequence[Json], tool_choice: Literal["auto", "none"]
@@ -72,6 +74,8 @@ class Prompt:
             max_tokens=self.max_tokens,
             tool_choice=tool_choice,
             end_user=end_user(owner, self.key),
+            thinking=self.thinking,
+            effort=self.effort,
         )
 
 

@@ -87,7 +87,9 @@ async def connected(settings: Settings) -> AsyncIterator[Bot]:
 
 def claude(settings: Settings) -> Claude:
     key = settings.anthropic_api_key.get_secret_value() if settings.anthropic_api_key else ""
-    endpoint = Endpoint.at(settings.anthropic_base_url, key)
+    endpoint = Endpoint.at(
+        settings.anthropic_base_url, key, credential=settings.anthropic_credential, caching=settings.prompt_cache
+    )
     return Claude(endpoint, silence_seconds=settings.silence_seconds)
 
 
@@ -121,6 +123,8 @@ def _agent(settings: Settings, store: Store, model: Model) -> Agent:
         key=sha256(settings.telegram_bot_token.get_secret_value().encode()).digest(),
         system=file.read_text(encoding="utf-8") if file else SYSTEM,
         max_tokens=settings.max_tokens,
+        thinking=_unless_auto(settings.thinking),
+        effort=_unless_auto(settings.effort),
     )
     limits = Limits(
         model_calls=settings.model_calls,
@@ -130,6 +134,10 @@ def _agent(settings: Settings, store: Store, model: Model) -> Agent:
     )
     toolbox = Toolbox([*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive)])
     return Agent(model, toolbox, prompt, limits, Pauses(random.random))
+
+
+def _unless_auto(value: str) -> str:
+    return "" if value == "auto" else value
 
 
 def _lifetime(settings: Settings) -> Lifetime:

@@ -190,7 +190,7 @@ def environment(
     names = {name.upper() for name in Settings.model_fields}
     kept = {name: value for name, value in environ.items() if name not in names}
     model = (
-        {"ANTHROPIC_API_KEY": claude.key, "ANTHROPIC_BASE_URL": claude.url}
+        {"ANTHROPIC_API_KEY": claude.key, "ANTHROPIC_BASE_URL": claude.url, "PROMPT_CACHE": "on"}
         if claude
         else {name: environ[name] for name in MODEL_SETTINGS if name in environ}
     )

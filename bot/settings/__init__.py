@@ -73,9 +73,21 @@ class Settings(BaseModel):
     anthropic_api_key: SecretStr | None = Field(
         None, description="Key of the model's provider; optional when `ANTHROPIC_BASE_URL` names another host"
     )
+    anthropic_credential: Literal["bearer", "x-api-key"] = Field(
+        "bearer", description="The header that carries the key, for a gateway that reads the other one"
+    )
     model: ModelName = Field("claude-sonnet-5-5", description="The model that answers")
     summary_model: ModelName = Field("claude-haiku-5-5", description="The model that writes summaries")
     max_tokens: int = Field(4096, ge=1, le=128_000, description="Longest answer of one model call, in tokens")
+    thinking: Literal["auto", "adaptive", "between_tools", "disabled"] = Field(
+        "auto", description="When the model that answers thinks first; auto: as it does by itself"
+    )
+    effort: Literal["auto", "low", "medium", "high", "xhigh", "max"] = Field(
+        "auto", description="How hard the model that answers tries; auto: as it does by itself"
+    )
+    prompt_cache: Literal["auto", "on", "off"] = Field(
+        "auto", description="Marks for the provider's prompt cache; auto: where the host is Anthropic's own"
+    )
     system_prompt_file: TextFile | None = Field(
         None, description="A text file that replaces the built-in system prompt"
     )

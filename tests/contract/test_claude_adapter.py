@@ -367,6 +367,21 @@ def test_an_unknown_server_gets_plain_requests(url, caching):
     """C75"""
     sent = body(request(), Endpoint.at(url, KEY))
     assert ("cache_control" in json.dumps(sent)) is caching
+    assert sent.keys().isdisjoint({"thinking", "output_config"})
+
+
+@pytest.mark.parametrize("url", [ANTHROPIC_URL, "http://gpu:8080"])
+def test_an_operator_decides_whether_the_cache_is_marked(url):
+    for caching in ("on", "off"):
+        sent = body(request(), Endpoint.at(url, KEY, caching=caching))
+        assert ("cache_control" in json.dumps(sent)) is (caching == "on")
+
+
+async def test_thinking_and_effort_are_asked_for_as_set(server, claude):
+    """The stand-in refuses what the model does not know."""
+    await ask(claude, thinking="between_tools", effort="low")
+    sent = server.journal.exchanges[0].body
+    assert (sent["thinking"], sent["output_config"]) == ({"type": "between_tools"}, {"effort": "low"})
 
 
 async def test_a_request_without_tools_says_nothing_of_tools(server, claude):

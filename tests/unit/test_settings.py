@@ -275,3 +275,15 @@ def test_no_password_and_no_key_are_no_secrets():
 def test_settings_cannot_be_changed():
     with pytest.raises(ValueError, match="frozen"):
         read().port = 1
+
+
+@pytest.mark.parametrize("name", ["THINKING", "EFFORT", "PROMPT_CACHE"])
+def test_the_model_is_left_alone_unless_told(name):
+    assert getattr(read(), name.lower()) == "auto"
+    assert problem(**{name: "maybe"}).startswith(f"{name} must be auto, ")
+
+
+def test_a_gateway_may_want_the_other_header():
+    """C122: one kind of credential, by explicit setting."""
+    assert read(ANTHROPIC_CREDENTIAL="x-api-key").anthropic_credential == "x-api-key"
+    assert problem(ANTHROPIC_CREDENTIAL="both") == "ANTHROPIC_CREDENTIAL must be bearer or x-api-key"
