@@ -33,8 +33,8 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update",
 )  # fmt: skip
 MODEL = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MONGODB_URI")
-START_SECONDS = 30
-PATIENCE_MS = 15_000
+START_SECONDS = 60
+PATIENCE_MS = 45_000
 
 
 @dataclass
