@@ -75,13 +75,21 @@ class Compactor:
         """Give up what still runs: an unfinished compaction has changed nothing."""
         await end(*self._running.values())
 
-    async def _attempt(self, owner: Owner, session: Session) -> None:
+    async def _attempt(self, owner: Owner, handed: Session) -> None:
         try:
-            await self.compact(owner, session)
+            if (session := await self._still_due(owner, handed)) is not None:
+                await self.compact(owner, session)
         except BotError as failure:
-            state = _postponed(session.compaction, self._clock.now())
-            log.warning("Session %s is not compacted (failure %d): %s", session.id, state.fails, failure)
-            await self._sessions.postpone(owner, session, state)
+            state = _postponed(handed.compaction, self._clock.now())
+            log.warning("Session %s is not compacted (failure %d): %s", handed.id, state.fails, failure)
+            await self._sessions.postpone(owner, handed, state)
+
+    async def _still_due(self, owner: Owner, handed: Session) -> Session | None:
+        """The Session as it stands: while the turn ran, an earlier turn's compaction may have been at it."""
+        session = await self._sessions.inspect(owner, handed.place)
+        if session is None or session.id != handed.id or not is_due(session, self._triggers, self._clock.now()):
+            return None
+        return session
 
     async def compact(self, owner: Owner, session: Session) -> bool:
         """Compact now; whether the Session changed. Raises a BotError with the messages as they were."""
@@ -90,7 +98,7 @@ class Compactor:
             return False
         made = await self._digest(owner, session, old)
         _require_news(session, made)
-        return await self._replace(owner, session, old, made)
+        return await self._replace(owner, session, [message for message in old if message.seq <= made.up_to], made)
 
     # ----------------------------------------------------------------------------------------- before a call
 
@@ -107,24 +115,11 @@ class Compactor:
         if not old:
             return False
         try:
-            return await self._replace(owner, session, old, await self._digest(owner, session, old))
+            made = await self._digest(owner, session, old)
         except (ModelError, SummaryRejected) as failure:
             log.warning("Session %s makes room without a summary: %s", session.id, failure)
-            return await self._set_aside(owner, session, old)
-
-    async def _set_aside(self, owner: Owner, session: Session, old: Sequence[Message]) -> bool:
-        """Archive messages that no summary covers yet, and note where they are."""
-        before, now = session.summary, self._clock.now()
-        summary = Summary(
-            text=before.text if before else "",
-            up_to=old[-1].seq,
-            epoch=session.epoch + 1,
-            tokens=before.tokens if before else 0,
-            model=before.model if before else self._summariser.name,
-            at=now,
-            gaps=_with_gap(before.gaps if before else (), old),
-        )
-        return await self._write(owner, session, old, Replacement(summary, _postponed(session.compaction, now)))
+            made = _nothing_new(session.summary)
+        return await self._replace(owner, session, old, made)
 
     # ----------------------------------------------------------------------------------------------- writing
 
@@ -135,20 +130,22 @@ class Compactor:
         missed = [message for message in archived if any(gap.start <= message.seq <= gap.end for gap in gaps)]
         return await digest(self._summariser, session.summary, [*missed, *old])
 
-    async def _replace(self, owner: Owner, session: Session, old: Sequence[Message], made: Digest) -> bool:
-        now = self._clock.now()
+    async def _replace(self, owner: Owner, session: Session, gone: Sequence[Message], made: Digest) -> bool:
+        """Let the summary stand for what goes, and note what of that it does not cover."""
+        before, now = session.summary, self._clock.now()
+        uncovered = [message for message in gone if message.seq > made.up_to]
         summary = Summary(
             text=made.text,
-            # Folding may have ended inside an old gap: then nothing new is covered yet.
-            up_to=max(made.up_to, session.summary.up_to if session.summary else -1),
+            # Folding may have ended inside an old gap: then no message goes.
+            up_to=gone[-1].seq if gone else before.up_to if before else -1,
             epoch=session.epoch + 1,
             tokens=made.tokens,
             model=self._summariser.name,
             at=now,
-            gaps=_open_gaps(session.summary, made.up_to),
+            gaps=_with_gap(_open_gaps(before, made.up_to), uncovered),
         )
-        state = CompactionState(recent=(*session.compaction.recent, now)[-RECENT_KEPT:])
-        gone = [message for message in old if message.seq <= made.up_to]
+        compacted = CompactionState(recent=(*session.compaction.recent, now)[-RECENT_KEPT:])
+        state = _postponed(session.compaction, now) if uncovered else compacted
         return await self._write(owner, session, gone, Replacement(summary, state, made.usage))
 
     async def _write(self, owner: Owner, session: Session, gone: Sequence[Message], made: Replacement) -> bool:
@@ -169,9 +166,16 @@ def _require_news(session: Session, made: Digest) -> None:
         raise SummaryRejected("the summary is the previous one, although messages came")
 
 
-def _with_gap(gaps: tuple[Gap, ...], old: Sequence[Message]) -> tuple[Gap, ...]:
-    """The gaps with one more at their end; two that touch are one."""
-    start, end = old[0].seq, old[-1].seq
+def _nothing_new(before: Summary | None) -> Digest:
+    """What is left of a summary that did not come: the one before, which covers nothing more."""
+    return Digest(before.text if before else "", -1, before.tokens if before else 0, NOTHING_USED)
+
+
+def _with_gap(gaps: tuple[Gap, ...], uncovered: Sequence[Message]) -> tuple[Gap, ...]:
+    """The gaps with one more at their end, if anything is uncovered; two that touch are one."""
+    if not uncovered:
+        return gaps
+    start, end = uncovered[0].seq, uncovered[-1].seq
     if gaps and gaps[-1].end + 1 == start:
         return (*gaps[:-1], Gap(gaps[-1].start, end))
     return (*gaps, Gap(start, end))
