@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
 from aiohttp import web
 from telegram import Bot, Update
@@ -30,6 +31,7 @@ from bot.store.admin import sweep_archive
 from bot.store.inbox import Holder, MongoInbox
 from bot.store.leases import MongoLease
 from bot.store.mongo import Store
+from bot.store.parked import try_again
 from bot.telegram import commands
 from bot.telegram.gateway import Gateway
 from bot.telegram.handlers import TelegramFrontend
@@ -81,7 +83,11 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     receiver = Receiver(inbox, account, turns.clock, hints, _gate(settings))
     receive = counted(receiver.receive, metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
-    desk = commands.Desk(Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id), turns.lifetime)
+    desk = commands.Desk(
+        Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),
+        turns.lifetime,
+        partial(try_again, store.database, store.calls),
+    )
     frontend = TelegramFrontend(turns, desk, gateway, hints, account)
     worker = Worker(
         inbox, MeasuredFrontend(frontend, metrics), slots=settings.workers, lease_seconds=settings.lease_seconds

@@ -1,4 +1,4 @@
-"""Entries that were given up, for an admin: which there are, and how one of them is tried again.
+"""Entries that were given up: which there are, and how they are tried again, by an admin or by whoever sent them.
 
 Nothing of what people wrote is read here. A requeued entry looks like one whose holder died: what its turn may have
 committed or sent is looked up before anything is done again.
@@ -11,11 +11,13 @@ from datetime import datetime
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from bot.owner import Lane
 from bot.store.calls import Calls
 from bot.store.documents import Document, moment
 
 GIVEN_UP = ("dead", "failed")
 MOST = 200
+_WAITS_AGAIN: Document = {"$set": {"state": "queued"}, "$unset": {"doneAt": "", "turn": ""}}
 REQUEUED = "requeued"
 """Who "held" the lane of a requeued entry: somebody who did not give it back."""
 
@@ -48,12 +50,23 @@ async def requeue(database: AsyncDatabase[Document], calls: Calls, update_id: in
     async with calls:
         await database["inbox"].update_one(
             {"_id": update_id, "state": {"$in": list(GIVEN_UP)}, "update": {"$type": "object"}},
-            {"$set": {"state": "queued"}, "$unset": {"doneAt": "", "turn": ""}},
+            _WAITS_AGAIN,
         )
         entry = await database["inbox"].find_one({"_id": update_id, "state": "queued"}, {"lane": 1, "ownerId": 1})
     if entry is not None:
         await _announce(database, calls, entry, now)
     return entry is not None
+
+
+async def try_again(database: AsyncDatabase[Document], calls: Calls, lane: Lane, turn: int) -> bool:
+    """Have a failed turn of this lane handled again, once however often its person asks; whether it waits now.
+
+    Whoever asks holds the lane and goes on with what waits in it, so nothing needs to be announced.
+    """
+    failed = {"lane": lane.id, "ownerId": lane.owner.id, "state": "failed", "kind": "content", "turn": turn}
+    async with calls:
+        again = await database["inbox"].update_many({**failed, "update": {"$type": "object"}}, _WAITS_AGAIN)
+    return again.matched_count > 0
 
 
 async def _announce(database: AsyncDatabase[Document], calls: Calls, entry: Document, now: datetime) -> None:

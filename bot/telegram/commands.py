@@ -29,6 +29,8 @@ class Desk:
 
     lifecycle: Lifecycle
     lifetime: Lifetime
+    try_again: Callable[[Lane, int], Awaitable[bool]]
+    """Have a failed turn of this lane handled once more; False where there is none of that name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,30 +7,35 @@ general one and a traceback in the log. Nobody is told about a chat that cannot 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
+from types import MappingProxyType
 from typing import Any
 
 from telegram import CallbackQuery, Update
 from telegram.ext import Application, ApplicationBuilder
 
-from bot.errors import BotError, ChatBusy, ChatUnreachable, DeliveryError, LaneLost, StoreUnavailable
+from bot.errors import BotError, ChatBusy, ChatUnreachable, DeliveryError, LaneLost, ModelBusy, StoreUnavailable
 from bot.inbox import Batch, Entry, Record, Run, State
-from bot.telegram.buttons import pressed
 from bot.telegram.commands import COMMANDS, Call, Desk
 from bot.telegram.connection import Connection
 from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
 from bot.telegram.identity import identify
 from bot.telegram.inputs import Account, Reading, read, wish
+from bot.telegram.presses import obey
 from bot.telegram.replies import TelegramReply
-from bot.texts import Language, language_of, text
+from bot.texts import Language, duration, language_of, rounded, text
 from bot.turn import Turns
 
 log = logging.getLogger(__name__)
 
 Work = Callable[[TelegramReply], Awaitable[None]]
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+WORTH_NAMING = 10.0
+"""A shorter wait is over before it has been read."""
 POOL_SECONDS = 10
 CONNECTIONS = 256
 
@@ -71,7 +76,7 @@ class TelegramFrontend:
                 await reply.notice(key)
 
         async with self._reply(batch, run.record) as reply:
-            return await self._outcome(work, reply, batch)
+            return await self._outcome(work, reply, batch, can_try_again=True)
 
     async def obey(self, batch: Batch) -> State:
         """Carry out one command or press."""
@@ -101,11 +106,13 @@ class TelegramFrontend:
         return "dead"
 
     async def _press(self, batch: Batch, query: CallbackQuery, reply: TelegramReply) -> None:
-        found = await pressed(self._turns.sessions, batch.lane, query.data or "")
-        expired = text("button_expired", _language(_update(batch.entries[0])))
-        await self._gateway.acknowledge(query.id, "" if found else expired)
-        if found:
-            await reply.deliver(found, turn=batch.turn)
+        language = _language(_update(batch.entries[0]))
+        effect = await obey(self._desk, batch.lane, language, query.data or "")
+        await self._gateway.acknowledge(query.id, text("button_expired", language) if effect is None else "")
+        if effect is not None and effect.answer:
+            await reply.deliver(effect.answer, turn=batch.turn)
+        if effect is not None and effect.instead and query.message is not None:
+            await reply.replace(query.message.message_id, effect.instead)
 
     async def _obey(self, batch: Batch, update: Update, reply: TelegramReply) -> None:
         wished = wish(update.message, self._account) if update.message is not None else None
@@ -122,23 +129,24 @@ class TelegramFrontend:
         reply_to = None if place.is_private or update.message is None else update.message.message_id
         return TelegramReply(self._gateway, place, _language(update), reply_to=reply_to, record=record)
 
-    async def _outcome(self, work: Work, reply: TelegramReply, batch: Batch) -> State:
+    async def _outcome(self, work: Work, reply: TelegramReply, batch: Batch, *, can_try_again: bool = False) -> State:
         """Do the work, and tell the person where it failed. What can go on later is for the worker."""
+        language, turn = _language(_update(batch.entries[0])), batch.turn if can_try_again else None
         try:
             await work(reply)
         except (ChatBusy, LaneLost):
             raise
         except StoreUnavailable as away:
-            self._hints.say(batch.lane.place, away.text, _language(_update(batch.entries[0])))
+            self._hints.say(batch.lane.place, away.text, language)
             raise
         except ChatUnreachable as gone:
             log.info("nobody there: %s", gone)
         except BotError as error:
             log.warning("failed: %s: %s", type(error).__name__, error)
-            return await _apologise(reply, error.text)
+            return await _apologise(reply, turn, *apology(error, language))
         except Exception:  # the edge: the person hears of it, the operator gets the traceback
             log.exception("failed unexpectedly")
-            return await _apologise(reply, BotError.text)
+            return await _apologise(reply, turn, BotError.text)
         return "done"
 
 
@@ -155,9 +163,20 @@ def _language(update: Update) -> Language:
     return language_of(None) if sender is None else sender.language
 
 
-async def _apologise(reply: TelegramReply, key: str) -> State:
+def apology(error: BotError, language: Language) -> tuple[str, Mapping[str, str]]:
+    """The sentence for an error, and what stands in it: where the provider asks for a long wait, until when."""
+    wait = error.retry_after if isinstance(error, ModelBusy) else None
+    if wait is None or wait < WORTH_NAMING:
+        return error.text, {}
+    return "error_model_wait", {"wait": duration(rounded(timedelta(seconds=wait)), language)}
+
+
+async def _apologise(reply: TelegramReply, turn: int | None, key: str, values: Mapping[str, str] = NOTHING) -> State:
     try:
-        await reply.notice(key)
+        if turn is None:
+            await reply.notice(key, **values)
+        else:
+            await reply.fail(key, turn, **values)
     except ChatBusy:
         raise
     except DeliveryError as error:

@@ -10,10 +10,12 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
+from telegram import InlineKeyboardMarkup
+
 from bot.inbox import Record
 from bot.ops.stopping import end
 from bot.owner import Place
-from bot.telegram.buttons import REPEAT, under
+from bot.telegram.buttons import REPEAT, RETRY, under
 from bot.telegram.formatting import chunks_of
 from bot.telegram.gateway import Gateway
 from bot.telegram.splitting import Chunk, split
@@ -66,11 +68,20 @@ class TelegramReply:
         """Say one of our own sentences."""
         await self.say(text(key, self._language, **values))
 
-    async def say(self, words: str) -> None:
-        """Send plain words, literally."""
-        for chunk in split(words):
+    async def fail(self, key: str, turn: int, **values: str) -> None:
+        """Say why this turn has failed, and offer to try it again."""
+        await self.say(text(key, self._language, **values), under(RETRY, turn, self._language))
+
+    async def say(self, words: str, markup: InlineKeyboardMarkup | None = None) -> None:
+        """Send plain words, literally; `markup` stands under the last of them."""
+        *earlier, last = split(words)
+        for chunk, below in (*((one, None) for one in earlier), (last, markup)):
             self._require_lease()
-            await self._gateway.send(self._place, chunk, reply_to=self._asked())
+            await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=below)
+
+    async def replace(self, message_id: int, words: str, markup: InlineKeyboardMarkup | None = None) -> None:
+        """Put plain words in the place of a message of ours, if it is still there."""
+        await self._gateway.edit(self._place, message_id, Chunk(words), markup=markup)
 
     async def deliver(self, markdown: str, *, turn: int) -> None:
         """Send the answer of this turn, from the first part that no earlier run has sent."""

@@ -7,6 +7,7 @@ value put into it can never turn into markup.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
@@ -16,6 +17,8 @@ from typing import Literal, get_args
 Language = Literal["en", "ru"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
+_STEPS = ((7_200, 3_600), (50, 60))
+"""Spans longer than so many seconds are told in steps of so many."""
 _UNITS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
 
@@ -44,6 +47,12 @@ def duration(span: timedelta, language: Language) -> str:
     count = seconds // size
     forms = text(f"unit_{unit}", language).split("|")
     return f"{count} {forms[_FORM[language](count)]}"
+
+
+def rounded(span: timedelta) -> timedelta:
+    """At least `span`, in a number of seconds, minutes or hours that one can say."""
+    size = next((size for least, size in _STEPS if span.total_seconds() > least), 10)
+    return timedelta(seconds=math.ceil(span.total_seconds() / size) * size)
 
 
 def _english_form(count: int) -> int:

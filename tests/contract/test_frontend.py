@@ -73,10 +73,13 @@ class Office:
         compactor = Compactor(self.sessions, archive, Summariser(self.model, "small", count_words), Triggers(), clock)
         new_id = lambda: f"{next(ids):032x}"  # noqa: E731 - a factory, passed on
         turns = Turns(self.sessions, agent(self.model, attempts=1), compactor, count_words, clock, new_id, LIFETIME)
-        desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), LIFETIME)
+        desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), LIFETIME, self.try_again)
         gateway = Gateway(bot, sleep=Naps(hold=4))
         self.hints = Hints(gateway, clock)
         self.frontend = TelegramFrontend(turns, desk, gateway, self.hints, self.account)
+
+    async def try_again(self, lane, turn):
+        raise AssertionError("nobody presses a button here")
 
     async def batch(self, *, tries=1, is_retry=False, overtaken=False):
         """What was sent since the last one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from bot.inbox import Entry
 from bot.ops.clock import ManualClock
 from bot.store.inbox import Holder, MongoInbox
-from bot.store.parked import Parked, parked, requeue
+from bot.store.parked import Parked, parked, requeue, try_again
 from tests.builders import ANNA, BORIS, NOON, lane
 
 ANNAS, BORIS_LANE = lane(ANNA), lane(BORIS)
@@ -140,3 +141,32 @@ async def test_looking_walks_no_collection(inbox, store, commands, mongo_client)
     [plan] = commands.plans
     assert "COLLSCAN" not in plan.stages
     assert "SORT" not in plan.stages
+
+
+# ------------------------------------------------------------------------------------------------ by whoever sent them
+
+
+async def test_a_failed_turn_waits_again_with_all_its_messages_once_however_often_it_is_asked_for(inbox, store):
+    """C20: two taps give one turn. They come through the lane, and even side by side only one of them finds it."""
+    await inbox.put(entry(1), entry(2))
+    claim = await inbox.claim(())
+    claim = await inbox.finish(await inbox.next(claim), "failed")
+    taps = await asyncio.gather(*(try_again(store.database, store.calls, ANNAS, 1) for _ in range(4)))
+
+    assert max(taps)
+    assert [one.id for one in (await inbox.next(claim)).entries] == [1, 2]
+    assert not await try_again(store.database, store.calls, ANNAS, 1)
+
+
+@pytest.mark.parametrize("state", ["dead", "done", "cancelled"])
+async def test_only_what_failed_is_tried_again(inbox, store, state):
+    """A message that breaks the process is an admin's to try again."""
+    await ended(inbox, state, entry(1))
+    assert not await try_again(store.database, store.calls, ANNAS, 1)
+
+
+async def test_nobody_tries_what_another_has_sent_or_what_was_sent_elsewhere(inbox, store):
+    await ended(inbox, "failed", entry(1))
+    for of in (BORIS_LANE, replace(ANNAS, aside=True)):
+        assert not await try_again(store.database, store.calls, of, 1)
+    assert await waiting(inbox) == []

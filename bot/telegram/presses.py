@@ -1,0 +1,71 @@
+"""What a press of one of the bot's buttons does.
+
+A button carries its name and a token, which come back from the client and are no authority: what they name is looked up
+among what belongs to whoever pressed, in the Place where it was pressed. To anybody else the button has expired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bot.owner import Lane
+from bot.telegram.buttons import REPEAT, RETRY
+from bot.telegram.commands import Desk
+from bot.texts import Language, text
+
+MOST_DIGITS = 18
+"""Of a number that MongoDB can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Somebody pressed a button that carries this token."""
+
+    lane: Lane
+    language: Language
+    token: str
+
+    @property
+    def number(self) -> int | None:
+        """The token as the update id that ours are; None where it can be none."""
+        token = self.token
+        return int(token) if token.isascii() and token.isdigit() and len(token) <= MOST_DIGITS else None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What comes of a press."""
+
+    answer: str = ""
+    """An answer of the model's, to be sent."""
+    instead: str = ""
+    """A sentence of ours that takes the place of the message with the button."""
+
+
+Deed = Callable[[Desk, Press], Awaitable[Effect | None]]
+
+
+async def obey(desk: Desk, lane: Lane, language: Language, carried: str) -> Effect | None:
+    """Do what the button that carried this asks for; None where it has expired."""
+    name, _, token = carried.partition(":")
+    return await _DEEDS[name](desk, Press(lane, language, token)) if name in _DEEDS else None
+
+
+async def _repeat(desk: Desk, press: Press) -> Effect | None:
+    """An answer whose delivery was uncertain, as long as it is among the messages of its Session."""
+    if (turn := press.number) is None:
+        return None
+    session = await desk.lifecycle.sessions.having(press.lane.owner, [turn])
+    answer = session.answer_to(turn) if session is not None and session.place == press.lane.place else ""
+    return Effect(answer=answer) if answer else None
+
+
+async def _retry(desk: Desk, press: Press) -> Effect | None:
+    """A turn that failed waits once more; where it waits already, or was answered, there is nothing to try."""
+    if (turn := press.number) is None or not await desk.try_again(press.lane, turn):
+        return None
+    return Effect(instead=text("retrying", press.language))
+
+
+_DEEDS: dict[str, Deed] = {REPEAT: _repeat, RETRY: _retry}
