@@ -20,9 +20,10 @@ from bot.telegram.receiver import Receiver
 def no_dedupe() -> None:
     """An update that comes again waits again."""
 
-    async def insert(self: Any, entry: Any) -> bool:
-        if not await plain(self, entry):
-            await self.entries.update_one({"_id": entry.id}, {"$set": {"state": "queued", "update": entry.update}})
+    async def insert(self: Any, entries: Any) -> bool:
+        if not await plain(self, entries):
+            for entry in entries:
+                await self.entries.update_one({"_id": entry.id}, {"$set": {"state": "queued", "update": entry.update}})
         return True
 
     plain = MongoInbox._insert
@@ -48,10 +49,10 @@ def no_revision() -> None:
 def acknowledges_before_it_stores() -> None:
     """Telegram may forget an update while it is still in this process's hands."""
 
-    async def receive(self: Any, raw: Any) -> None:
+    async def receive(self: Any, *updates: Any) -> None:
         async def later() -> None:
             await asyncio.sleep(2)
-            await plain(self, raw)
+            await plain(self, *updates)
 
         tasks.add(asyncio.create_task(later()))
 
