@@ -1,0 +1,144 @@
+"""Every row of the failure table and of the stop-reason table, through the real SDK and the whole bot.
+
+For each: what the person reads, how often the model was asked, what the Session holds; and that it holds nothing by
+which the provider would refuse the next message, which is answered (the stand-in refuses what the real one refuses).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from bot.agent.scripted import illegal
+from bot.demo.claude.answers import call
+from bot.demo.claude.faults import Fault, Reply
+from bot.texts import text
+
+PARIS = "The capital of France is Paris."
+BUTTON = "Try again"
+SECRET = "sk-ant-planted-secret"
+
+
+def said(*keys):
+    return [text(key, "en") for key in keys]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What happens to the first calls of a turn, and what comes of it."""
+
+    faults: tuple[Fault, ...] = ()
+    shown: tuple[str, ...] = (PARIS,)
+    calls: int = 1
+    roles: str = "ua"
+    """Of the messages stored: user, assistant; empty where nothing of the turn stays."""
+    script: tuple = (PARIS,)
+
+
+def passing(*faults):
+    """Repeated; the person sees one answer."""
+    return Row(faults, calls=len(faults) + 1)
+
+
+def failing(key, *faults, calls=1):
+    """Told in words, and nothing is stored."""
+    return Row(faults, (text(key, "en"),), calls, "")
+
+
+def ended(fault, *notices, **changes):
+    """An answer, perhaps with a notice."""
+    return Row(**{"faults": (fault,), "shown": (PARIS, *said(*notices)), **changes})
+
+
+def coded(status, kind, code=None):
+    error = {"type": kind, "message": f"do not quote {SECRET}", "details": {"error_code": code}}
+    return Fault(kind, Reply(status, json.dumps({"type": "error", "error": error})))
+
+
+FAILURES = {
+    "429": passing(Fault.rate_limited()),
+    "429 with a short wait": passing(Fault.rate_limited(1)),
+    "529": passing(Fault.overloaded()),
+    "529 three times": passing(Fault.overloaded(), Fault.overloaded(), Fault.overloaded()),
+    "529 for ever": failing("error_model_busy", *[Fault.overloaded()] * 4, calls=4),
+    "500": passing(Fault.server_error()),
+    "502 with a web page": passing(Fault.bad_gateway()),
+    "503 while a local model loads": passing(Fault.local_loading()),
+    "an error as the first event": passing(Fault.error_event()),
+    "an error in mid-stream": passing(Fault.error_event(after=2)),
+    "no headers": passing(Fault.silence()),
+    "a dropped connection": passing(Fault.dropped()),
+    "a stall": passing(Fault.stalled()),
+    "pings and nothing else": passing(Fault.pinging()),
+    "an early end": passing(Fault.ends_early()),
+    "an empty stream": passing(Fault.empty()),
+    "a captive portal": passing(Fault.portal()),
+    "a captive portal for ever": failing("error_model_busy", *[Fault.portal()] * 4, calls=4),
+    "broken JSON in an event": passing(Fault.bad_event_json()),
+    "a wrong block index": passing(Fault.wrong_index()),
+    "a prompt too long": failing("error_too_long", Fault.too_long()),
+    "a body too large": failing("error_too_long", Fault.too_large()),
+    "a local model's overflow": failing("error_too_long", Fault.local_overflow()),
+    "an invalid request": failing("error_misconfigured", Fault.status(400, f"messages.0: {SECRET}")),
+    "a wrong key": failing("error_misconfigured", Fault.status(401, SECRET)),
+    "an unpaid bill": failing("error_misconfigured", Fault.status(402)),
+    "no permission": failing("error_misconfigured", Fault.status(403)),
+    "an unknown model": failing("error_misconfigured", Fault.status(404, "model: nosuch")),
+    "a spent limit": failing("error_misconfigured", Fault.spent()),
+    "a spent ramp": failing("error_misconfigured", coded(429, "rate_limit_error", "ramp_limit_exceeded")),
+}
+
+PLAN = call("set_plan", {"goal": "Go to Paris", "steps": ["book", "pack"]})
+CALLED = {"script": (PLAN, PARIS), "roles": "uaua"}
+
+STOPS = {
+    "end_turn": Row(),
+    "stop_sequence": ended(Fault.stopping("stop_sequence")),
+    "tool_use": Row(calls=2, **CALLED),
+    "tool_use without a call": ended(Fault.stopping("tool_use")),
+    "tool_use in broken JSON": Row((Fault.bad_tool_json(),), calls=3, **CALLED),
+    "tool_use that ends early": Row((Fault.ends_in_call(),), calls=3, **CALLED),
+    "max_tokens": ended(Fault.stopping("max_tokens"), "ending_cut"),
+    "max_tokens in a call": ended(Fault.cut_in_call(), "ending_cut"),
+    "pause_turn": ended(Fault.paused(), shown=(PARIS + PARIS,), calls=2, script=(PARIS, PARIS)),
+    "pause_turn for ever": ended(
+        Fault.paused(),
+        "ending_limit",
+        faults=(Fault.paused(),) * 4,
+        shown=(PARIS * 4, *said("ending_limit")),
+        calls=4,
+        script=(PARIS,) * 4,
+    ),
+    "refusal": failing("error_refused", Fault.refusal()),
+    "the window exceeded": ended(Fault.window_exceeded(), "ending_cut"),
+    "compaction": ended(Fault.stopping("compaction")),
+    "an unknown reason": ended(Fault.stopping("contemplation")),
+    "an unknown block": ended(Fault.unknown_block()),
+    "no message_stop": ended(Fault.no_message_stop()),
+    "no words at all": failing("error_empty_answer", Fault.wordless()),
+}
+ROWS = FAILURES | STOPS
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+async def test_a_call_ends(world, anna, row, caplog):
+    """C18, C64-C69, C73, C75, C122."""
+    world.claude.script(*row.script)
+    world.claude.faults.next(*row.faults)
+    async with world.bot(SILENCE_SECONDS="1"):
+        shown = await world.ask(anna, "What is the capital of France?", answers=len(row.shown))
+        [*_, last] = anna.chat.answers
+        asked = len(world.requests)
+        messages = [message for session in world.sessions(anna.id) for message in session["messages"]]
+        await world.ask(anna, "My secret word is heron.")
+        said_next = len(world.requests) - asked
+
+    assert shown == "\n".join(row.shown)
+    assert asked == row.calls
+    assert said_next >= 1
+    assert "".join(message["role"][0] for message in messages) == row.roles
+    assert illegal([*messages, *({"role": "user", "content": [{"type": "text", "text": "next"}]},)]) == ""
+    assert [button.text for button in last.buttons] == ([] if row.roles else [BUTTON])
+    assert SECRET not in caplog.text
