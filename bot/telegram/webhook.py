@@ -18,7 +18,7 @@ from aiohttp import web
 from telegram import Bot
 from telegram.error import TelegramError
 
-from bot.errors import StartError, StoreUnavailable
+from bot.errors import StartError, StoreError
 from bot.telegram.gateway import reason_of
 from bot.telegram.poller import ALLOWED_UPDATES
 
@@ -62,7 +62,7 @@ class Webhook:
             return web.Response(status=400)
         try:
             await self._receive(update)
-        except StoreUnavailable:
+        except StoreError:
             return web.Response(status=503, headers={"Retry-After": str(AGAIN_SECONDS)})
         return web.Response()
 

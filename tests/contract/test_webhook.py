@@ -12,13 +12,14 @@ import pytest
 from telegram import Bot
 
 from bot.demo.telegram.server import TelegramServer
-from bot.errors import StartError, StoreUnavailable
+from bot.errors import StartError, StoreError, StoreUnavailable
 from bot.ops.clock import ManualClock
 from bot.ops.health import Health
 from bot.store.memory_inbox import MemoryInbox
 from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
 from bot.telegram.inputs import Account
+from bot.telegram.poller import ALLOWED_UPDATES
 from bot.telegram.receiver import Receiver
 from bot.telegram.webhook import SECRET_HEADER, Webhook
 
@@ -39,6 +40,7 @@ class Inbox(MemoryInbox):
     def __init__(self, clock):
         super().__init__(clock)
         self.away = 0
+        self.fault = StoreUnavailable
         self.gate = asyncio.Event()
         self.gate.set()
         self.asked = 0
@@ -48,7 +50,7 @@ class Inbox(MemoryInbox):
         await self.gate.wait()
         if self.away:
             self.away -= 1
-            raise StoreUnavailable
+            raise self.fault
         return await super().put(entry)
 
 
@@ -282,8 +284,10 @@ async def test_only_post_is_an_update(door):
 # ----------------------------------------------------------------------------------------- the store is away
 
 
-async def test_while_the_store_is_away_telegram_is_asked_to_come_again(door):
-    """C12."""
+@pytest.mark.parametrize("fault", [StoreUnavailable, StoreError], ids=["away", "refusing"])
+async def test_while_the_store_takes_nothing_telegram_is_asked_to_come_again(door, fault):
+    """C12. A store that refuses (its disk is full, a right was taken away) will take it once that is mended."""
+    door.inbox.fault = fault
     door.inbox.away = 1
     status, body, headers = await door.post()
     assert (status, body, headers["Retry-After"]) == (503, "", "2")
@@ -313,7 +317,7 @@ async def test_telegram_is_told_the_address_the_secret_and_the_kinds_we_handle(d
     [call] = server.journal.of("setWebhook")
     assert call.params["secret_token"] == SECRET
     assert server.world.webhook.url == f"{door.url}/telegram"
-    assert set(server.world.updates.allowed) == {"message", "edited_message", "callback_query", "my_chat_member"}
+    assert set(server.world.updates.allowed) == set(ALLOWED_UPDATES)
 
 
 async def test_what_waited_before_the_webhook_was_set_is_delivered(door, server):
