@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from bot.agent.scripted import illegal
 from bot.demo.claude.answers import call
 from bot.demo.claude.faults import Fault, Reply
+from bot.demo.claude.script import is_chat
 from bot.texts import text
 
 PARIS = "The capital of France is Paris."
@@ -34,7 +36,7 @@ class Row:
     calls: int = 1
     roles: str = "ua"
     """Of the messages stored: user, assistant; empty where nothing of the turn stays."""
-    script: tuple = (PARIS,)
+    script: tuple[Any, ...] = (PARIS,)
 
 
 def passing(*faults):
@@ -47,9 +49,9 @@ def failing(key, *faults, calls=1):
     return Row(faults, (text(key, "en"),), calls, "")
 
 
-def ended(fault, *notices, **changes):
+def ended(fault, *notices):
     """An answer, perhaps with a notice."""
-    return Row(**{"faults": (fault,), "shown": (PARIS, *said(*notices)), **changes})
+    return Row((fault,), (PARIS, *said(*notices)))
 
 
 def coded(status, kind, code=None):
@@ -91,26 +93,32 @@ FAILURES = {
 }
 
 PLAN = call("set_plan", {"goal": "Go to Paris", "steps": ["book", "pack"]})
-CALLED = {"script": (PLAN, PARIS), "roles": "uaua"}
+
+
+def called(*faults):
+    """One tool is run, once."""
+    return Row(faults, calls=len(faults) + 2, roles="uaua", script=(PLAN, PARIS))
+
+
+def paused(times, *notices):
+    """Resumed a few times; each call has said the same."""
+    said_so_far = PARIS * (times + (not notices))
+    return Row(
+        (Fault.paused(),) * times, (said_so_far, *said(*notices)), times + (not notices), script=(PARIS,) * (times + 1)
+    )
+
 
 STOPS = {
     "end_turn": Row(),
     "stop_sequence": ended(Fault.stopping("stop_sequence")),
-    "tool_use": Row(calls=2, **CALLED),
+    "tool_use": called(),
     "tool_use without a call": ended(Fault.stopping("tool_use")),
-    "tool_use in broken JSON": Row((Fault.bad_tool_json(),), calls=3, **CALLED),
-    "tool_use that ends early": Row((Fault.ends_in_call(),), calls=3, **CALLED),
+    "tool_use in broken JSON": called(Fault.bad_tool_json()),
+    "tool_use that ends early": called(Fault.ends_in_call()),
     "max_tokens": ended(Fault.stopping("max_tokens"), "ending_cut"),
     "max_tokens in a call": ended(Fault.cut_in_call(), "ending_cut"),
-    "pause_turn": ended(Fault.paused(), shown=(PARIS + PARIS,), calls=2, script=(PARIS, PARIS)),
-    "pause_turn for ever": ended(
-        Fault.paused(),
-        "ending_limit",
-        faults=(Fault.paused(),) * 4,
-        shown=(PARIS * 4, *said("ending_limit")),
-        calls=4,
-        script=(PARIS,) * 4,
-    ),
+    "pause_turn": paused(1),
+    "pause_turn for ever": paused(4, "ending_limit"),
     "refusal": failing("error_refused", Fault.refusal()),
     "the window exceeded": ended(Fault.window_exceeded(), "ending_cut"),
     "compaction": ended(Fault.stopping("compaction")),
@@ -142,3 +150,21 @@ async def test_a_call_ends(world, anna, row, caplog):
     assert illegal([*messages, *({"role": "user", "content": [{"type": "text", "text": "next"}]},)]) == ""
     assert [button.text for button in last.buttons] == ([] if row.roles else [BUTTON])
     assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault.too_long(), Fault.too_large(), Fault.local_overflow()], ids=lambda one: one.name
+)
+async def test_what_grew_too_long_is_summarised_and_asked_once_more(world, anna, fault):
+    async with world.bot():
+        for words in ("My secret word is heron.", "How are you?", "Tell me about tea."):
+            await world.ask(anna, words)
+        asked = len(world.requests)
+        world.claude.faults.next(fault, when=is_chat)
+        shown = await world.ask(anna, "What is my secret word?")
+        calls = len(world.requests) - asked
+
+    held = world.session(anna.id)
+    assert "heron" in shown
+    assert calls == 2
+    assert (held["summary"]["epoch"], held["summary"]["gaps"], len(held["messages"])) == (1, [], 2)
