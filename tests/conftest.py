@@ -50,8 +50,11 @@ def database(mongo_client: MongoClient[dict[str, object]]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def recorder() -> Recorder:
-    """Drivers know global listeners only from the moment a client is made, and never forget them: one for the run."""
+def recorder(mongo_client: MongoClient[dict[str, object]]) -> Recorder:
+    """Drivers know global listeners only from the moment a client is made, and never forget them: one for the run.
+
+    The tests' own client comes first, so what a test looks at is not taken for what the bot asks.
+    """
     made = Recorder()
     pymongo.monitoring.register(made)
     return made
