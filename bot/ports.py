@@ -136,6 +136,24 @@ class Notes(Protocol):
         """Delete one note; False when there is none of that id here, whoever else may own one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What an Owner has chosen, for every Session. None: nothing, so the operator's settings count."""
+
+    model: str | None = None
+    persona: str | None = None
+
+
+class Owners(Protocol):
+    """What is known of Owners beyond their Sessions."""
+
+    async def preferences(self, owner: Owner) -> Preferences:
+        """What this Owner has chosen."""
+
+    async def prefer(self, owner: Owner, preferences: Preferences) -> None:
+        """Keep these choices; where one is None, the earlier one stays."""
+
+
 # --------------------------------------------------------------------------------------------------- turns
 
 

@@ -12,13 +12,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bot.agent.blocks import settled, tool_calls, without_blanks
 from bot.agent.calls import Calls
+from bot.agent.choices import Choices
 from bot.agent.limits import Limits, Pauses
 from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render, user_content
+from bot.agent.screen import Screen
 from bot.agent.tools import TaskSlot, Toolbox, ToolContext
 from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelRefused
 from bot.inbox import Record
@@ -59,12 +61,16 @@ class Agent:
     prompt: Prompt
     limits: Limits
     pauses: Pauses
+    choices: Choices | None = None
+    """What each Owner has chosen; None where nobody has a choice."""
 
     async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, record: Record) -> Answer:
-        """Answer the question. Raises only ModelErrors, whose `usage` is that of the whole turn."""
+        """Answer the question. A ModelError that is raised has the `usage` of the whole turn."""
         context = ToolContext(owner, session.place, question.turn, question.at, record, TaskSlot(session.task))
-        screen = _Screen(reply)
-        turn = _Turn(self, context, render(session, user_content(question), question.at), screen)
+        screen = Screen(reply)
+        prompt = await self.choices.prompt(owner, self.prompt) if self.choices else self.prompt
+        messages = render(session, user_content(question), question.at)
+        turn = _Turn(replace(self, prompt=prompt), context, messages, screen)
         try:
             return await turn.run()
         except ModelError as error:
@@ -73,41 +79,10 @@ class Agent:
             raise
 
 
-class _Screen:
-    """What the person has seen of this turn, so that a repeated call takes back its own words and no others."""
-
-    def __init__(self, reply: Reply) -> None:
-        self._reply = reply
-        self._kept = self._gap = self.fresh = ""
-
-    def grow(self, delta: str) -> None:
-        self._reply.grow(delta if self.fresh else self._gap + delta)
-        self.fresh += delta
-
-    def keep(self, gap: str) -> None:
-        """The running call is done; should more words follow, `gap` stands before them."""
-        self._kept += self._gap + self.fresh if self.fresh else ""
-        self._gap, self.fresh = gap if self._kept else "", ""
-
-    def take_back(self) -> None:
-        kept, gap = self._kept, self._gap
-        if self.fresh:
-            self.clear()
-            self._kept, self._gap = kept, gap
-            if kept:
-                self._reply.grow(kept)
-
-    def clear(self) -> None:
-        """Nothing of a turn that failed is stored, so nothing of it stays in sight."""
-        if self._kept or self.fresh:
-            self._kept = self._gap = self.fresh = ""
-            self._reply.restart()
-
-
 class _Turn:
     """One turn in progress."""
 
-    def __init__(self, agent: Agent, context: ToolContext, messages: list[dict[str, Any]], screen: _Screen) -> None:
+    def __init__(self, agent: Agent, context: ToolContext, messages: list[dict[str, Any]], screen: Screen) -> None:
         self.agent = agent
         self.context = context
         self.messages = messages

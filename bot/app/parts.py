@@ -13,6 +13,7 @@ from hashlib import sha256
 from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
+from bot.agent.choices import Choices
 from bot.agent.claude import Claude, Endpoint
 from bot.agent.limits import Limits, Pauses
 from bot.agent.loop import Agent
@@ -98,15 +99,16 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
     await count.load()
     measured = MeasuredModel(model, metrics)
     summariser = Summariser(measured, settings.summary_model, count, window=await model.window(settings.summary_model))
+    offered = choices(settings, store)
     triggers = Triggers(
-        window=await model.window(settings.model) - settings.max_tokens,
+        window=min([await model.window(name) for name in offered.models]) - settings.max_tokens,
         messages=settings.context_trigger_messages,
         tokens=settings.context_trigger_tokens,
         keep_messages=settings.context_keep_messages,
     )
     return Turns(
         sessions=store.sessions,
-        agent=_agent(settings, store, measured),
+        agent=_agent(settings, store, measured, offered),
         compactor=Compactor(store.sessions, store.archive, summariser, triggers, clock),
         count=count,
         clock=clock,
@@ -115,7 +117,12 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
     )
 
 
-def _agent(settings: Settings, store: Store, model: Model) -> Agent:
+def choices(settings: Settings, store: Store) -> Choices:
+    """What people may choose."""
+    return Choices(store.owners, tuple(dict.fromkeys((settings.model, *settings.models))), settings.personas_file)
+
+
+def _agent(settings: Settings, store: Store, model: Model, offered: Choices) -> Agent:
     file = settings.system_prompt_file
     prompt = Prompt(
         model=settings.model,
@@ -133,7 +140,7 @@ def _agent(settings: Settings, store: Store, model: Model) -> Agent:
         turn_seconds=settings.turn_seconds,
     )
     toolbox = Toolbox([*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive)])
-    return Agent(model, toolbox, prompt, limits, Pauses(random.random))
+    return Agent(model, toolbox, prompt, limits, Pauses(random.random), offered)
 
 
 def _unless_auto(value: str) -> str:

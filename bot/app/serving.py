@@ -18,6 +18,7 @@ from aiohttp import web
 from telegram import Bot, Update
 
 from bot.app.measured import MeasuredFrontend, Receive, counted
+from bot.app.parts import choices
 from bot.errors import StoreError
 from bot.lifecycle import Lifecycle
 from bot.ops.health import Health, Ping
@@ -85,6 +86,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
     desk = commands.Desk(
         Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),
+        choices(settings, store),
         turns.lifetime,
         partial(try_again, store.database, store.calls),
     )

@@ -25,12 +25,14 @@ from pydantic import (
 )
 
 from bot.errors import SettingsError
+from bot.settings.personas import Personas
 from bot.settings.values import (
     SHARED_IDS,
     Address,
     DatabaseName,
     Level,
     ModelName,
+    ModelNames,
     MongoUri,
     TextFile,
     Token,
@@ -77,6 +79,7 @@ class Settings(BaseModel):
         "bearer", description="The header that carries the key, for a gateway that reads the other one"
     )
     model: ModelName = Field("claude-sonnet-5-5", description="The model that answers")
+    models: ModelNames = Field((), description="Further models that people may choose with /model, by commas")
     summary_model: ModelName = Field("claude-haiku-5-5", description="The model that writes summaries")
     max_tokens: int = Field(4096, ge=1, le=128_000, description="Longest answer of one model call, in tokens")
     thinking: Literal["auto", "adaptive", "between_tools", "disabled"] = Field(
@@ -90,6 +93,10 @@ class Settings(BaseModel):
     )
     system_prompt_file: TextFile | None = Field(
         None, description="A text file that replaces the built-in system prompt"
+    )
+
+    personas_file: Personas = Field(
+        default_factory=dict, description="A TOML file of roles that people may choose with /persona"
     )
 
     mongodb_uri: MongoUri = Field(description="Connection string of MongoDB")

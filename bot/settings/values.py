@@ -67,6 +67,10 @@ def _one_word(value: str) -> str:
     return value
 
 
+def _words(value: object) -> object:
+    return tuple(dict.fromkeys(value.replace(",", " ").split())) if isinstance(value, str) else value
+
+
 def _readable(path: Path) -> Path:
     try:
         text = path.read_text(encoding="utf-8")
@@ -109,6 +113,7 @@ def _upper(value: object) -> object:
 Address = Annotated[str, AfterValidator(_root)]
 UserIds = Annotated[frozenset[int], BeforeValidator(_user_ids)]
 ModelName = Annotated[str, AfterValidator(_one_word)]
+ModelNames = Annotated[tuple[str, ...], BeforeValidator(_words)]
 Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(_upper)]
 Token = Annotated[SecretStr, AfterValidator(_telegram_token)]
 DatabaseName = Annotated[str, AfterValidator(_database_name)]

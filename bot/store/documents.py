@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.errors import SessionTooLarge
-from bot.ports import Hit, Note
+from bot.ports import Hit, Note, Preferences
 from bot.session import (
     SCHEMA_VERSION,
     TURNS_REMEMBERED,
@@ -263,6 +263,16 @@ def require_room(session: Session, turn: ClosedTurn) -> None:
     summary = weight(session.summary.text) if session.summary else 0
     if len(messages) > MOST_MESSAGES or summary + sum(map(_message_weight, messages)) > MOST_BYTES:
         raise SessionTooLarge
+
+
+def from_preferences(preferences: Preferences) -> Document:
+    """What was chosen; what was not stays as it is stored."""
+    chosen = {"model": preferences.model, "persona": preferences.persona}
+    return {name: clean(value) for name, value in chosen.items() if value is not None}
+
+
+def to_preferences(document: Document) -> Preferences:
+    return Preferences(document.get("model"), document.get("persona"))
 
 
 def from_note(note: Note) -> Document:

@@ -24,6 +24,11 @@ def owned(owner: Owner, **equal: str | int | None) -> dict[str, Any]:
     return {"ownerId": owner.id, **equal}
 
 
+def itself(owner: Owner) -> dict[str, Any]:
+    """The one document about `owner`."""
+    return {"_id": owned(owner)["ownerId"]}
+
+
 def active(owner: Owner, place: Place) -> dict[str, Any]:
     """The active Session of an Owner in a Place; the literal status is what makes its index usable."""
     return owned(owner, chatId=place.chat_id, threadId=place.thread_id, status="active")

@@ -1,4 +1,4 @@
-"""The store in memory: SessionStore, Archive and Notes for the demo and for tests; gone with the process.
+"""The store in memory: SessionStore, Archive, Notes and Owners for the demo and for tests; gone with the process.
 
 It keeps the very documents MongoDB would keep and hands out fresh entities, so nothing is shared with a caller and
 what a save changes (milliseconds, unpaired surrogates) is changed here, too. Each method runs without an await, hence
@@ -13,11 +13,11 @@ from typing import Any
 
 from bot.errors import AlreadyActive, SessionGone
 from bot.owner import Owner, Place
-from bot.ports import NOTHING_USED, Hit, Note
+from bot.ports import NOTHING_USED, Hit, Note, Preferences
 from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
 from bot.store import documents
 from bot.store.documents import Document
-from bot.store.filters import active, noted, owned, says, seen_from
+from bot.store.filters import active, itself, noted, owned, says, seen_from
 
 
 class MemorySessions:
@@ -166,6 +166,19 @@ class MemoryNotes:
             return False
         self._rows.remove(row)
         return True
+
+
+class MemoryOwners:
+    """Owners in a dict."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, Document] = {}
+
+    async def preferences(self, owner: Owner) -> Preferences:
+        return documents.to_preferences(self._rows.get(itself(owner)["_id"], {}))
+
+    async def prefer(self, owner: Owner, preferences: Preferences) -> None:
+        self._rows.setdefault(itself(owner)["_id"], {}).update(documents.from_preferences(preferences))
 
 
 def _matching(rows: Iterable[Document], where: Mapping[str, Any]) -> Iterator[Document]:

@@ -25,6 +25,7 @@ from bot.store.archive import MongoArchive
 from bot.store.calls import Calls, is_refused
 from bot.store.documents import Document
 from bot.store.notes import MongoNotes
+from bot.store.owners import MongoOwners
 from bot.store.sessions import MongoSessions
 
 Driver = Literal["motor", "pymongo"]
@@ -62,6 +63,7 @@ class Store:
     sessions: MongoSessions
     archive: MongoArchive
     notes: MongoNotes
+    owners: MongoOwners
     servers: str
 
     async def ping(self) -> None:
@@ -84,6 +86,7 @@ async def connect(uri: str, database: str, *, driver: Driver = "motor", clock: C
         sessions=MongoSessions(opened, calls),
         archive=MongoArchive(opened, calls, clock, keep),
         notes=MongoNotes(opened, calls),
+        owners=MongoOwners(opened, calls),
         servers=_servers(uri),
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.errors import StartError
 from bot.store.documents import Document
-from bot.store.validators import ARCHIVE, INBOX, LANES, LEASES, NOTES, SESSIONS
+from bot.store.validators import ARCHIVE, INBOX, LANES, LEASES, NOTES, OWNERS, SESSIONS
 
 DAY = 86_400
 MOST_SECONDS = 2**31 - 1
@@ -65,6 +65,7 @@ def collections(expire_after: int) -> tuple[Collection, ...]:
                 Index("in_order", {"ownerId": 1, "chatId": 1, "at": 1, "_id": 1}),
             ),
         ),
+        Collection("owners", OWNERS, ()),
         Collection(
             "inbox",
             INBOX,

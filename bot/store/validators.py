@@ -85,6 +85,14 @@ ARCHIVE: Rule = {"$jsonSchema": _record(_id=_ID, ownerId=_INT, sessionId=_TEXT, 
 NOTES: Rule = {
     "$jsonSchema": _record(_id=_ID, ownerId=_INT, chatId=_INT_OR_NULL, text=_TEXT, at=_DATE, operationId=_TEXT)
 }
+OWNERS: Rule = {
+    "$jsonSchema": {
+        "bsonType": "object",
+        "required": ["_id"],
+        "additionalProperties": False,
+        "properties": {"_id": _INT, "model": _TEXT, "persona": _TEXT},
+    }
+}
 INBOX: Rule = {
     "$jsonSchema": {
         "bsonType": "object",

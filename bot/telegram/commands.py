@@ -14,9 +14,12 @@ from functools import partial
 from telegram import Bot, BotCommand
 from telegram.error import TelegramError
 
+from bot.agent.choices import Choices
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
 from bot.session import Lifetime
+from bot.telegram.chosen import Kind, menu
+from bot.telegram.planned import planned
 from bot.telegram.replies import TelegramReply
 from bot.texts import LANGUAGES, Language, duration, text
 
@@ -28,6 +31,7 @@ class Desk:
     """What commands need to do their work."""
 
     lifecycle: Lifecycle
+    choices: Choices
     lifetime: Lifetime
     try_again: Callable[[Lane, int], Awaitable[bool]]
     """Have a failed turn of this lane handled once more; False where there is none of that name."""
@@ -86,6 +90,15 @@ async def reset(desk: Desk, call: Call) -> None:
     await call.reply.notice("reset_done")
 
 
+async def offer(kind: Kind, desk: Desk, call: Call) -> None:
+    await call.reply.say(*await menu(desk.choices, kind, call.lane.owner, call.language))
+
+
+async def plan(desk: Desk, call: Call) -> None:
+    stored = desk.lifecycle
+    await call.reply.say(await planned(stored.sessions, call.lane, desk.lifetime, stored.clock, call.language))
+
+
 async def stop(_desk: Desk, call: Call) -> None:
     # The turn it stops has ended by now: the command kept its place in the lane.
     await call.reply.notice("stop_done")
@@ -94,6 +107,9 @@ async def stop(_desk: Desk, call: Call) -> None:
 _TABLE = (
     Command("start", start, aside=True),
     Command("help", help_, aside=True),
+    Command("model", partial(offer, "model"), aside=True),
+    Command("persona", partial(offer, "persona"), aside=True),
+    Command("plan", plan, aside=True),
     Command("new", new, cancels=True),
     Command("reset", reset, cancels=True),
     Command("stop", stop, cancels=True),

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from bot.owner import Lane
 from bot.telegram.buttons import REPEAT, RETRY
+from bot.telegram.chosen import Kind, choose
 from bot.telegram.commands import Desk
 from bot.texts import Language, text
 
@@ -43,6 +45,12 @@ class Effect:
     """A sentence of ours that takes the place of the message with the button."""
 
 
+async def _choose(kind: Kind, desk: Desk, press: Press) -> Effect | None:
+    """One of what the operator offers counts for whoever pressed, if the button was made for them."""
+    said = await choose(desk.choices, kind, press.lane.owner, press.token, press.language)
+    return None if said is None else Effect(instead=said)
+
+
 Deed = Callable[[Desk, Press], Awaitable[Effect | None]]
 
 
@@ -68,4 +76,9 @@ async def _retry(desk: Desk, press: Press) -> Effect | None:
     return Effect(instead=text("retrying", press.language))
 
 
-_DEEDS: dict[str, Deed] = {REPEAT: _repeat, RETRY: _retry}
+_DEEDS: dict[str, Deed] = {
+    REPEAT: _repeat,
+    RETRY: _retry,
+    "model": partial(_choose, "model"),
+    "persona": partial(_choose, "persona"),
+}

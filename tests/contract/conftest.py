@@ -14,13 +14,14 @@ import pytest
 from mongomock_motor import AsyncMongoMockClient
 
 from bot.ops.clock import ManualClock
-from bot.ports import Archive, Notes, SessionStore
+from bot.ports import Archive, Notes, Owners, SessionStore
 from bot.store import schema, shape
 from bot.store.archive import MongoArchive
 from bot.store.calls import Calls
-from bot.store.memory import MemoryArchive, MemoryNotes, MemorySessions
+from bot.store.memory import MemoryArchive, MemoryNotes, MemoryOwners, MemorySessions
 from bot.store.mongo import connect
 from bot.store.notes import MongoNotes
+from bot.store.owners import MongoOwners
 from bot.store.sessions import MongoSessions
 
 KEEP = timedelta(days=36_500)
@@ -30,11 +31,12 @@ DRIVERS = ("motor", "pymongo")
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The three ports of one backend; `database` is None in memory."""
+    """The ports of one backend; `database` is None in memory."""
 
     sessions: SessionStore
     archive: Archive
     notes: Notes
+    owners: Owners
     database: Any = None
 
 
@@ -52,7 +54,7 @@ async def store(request, commands, mongod, database):
 async def stores(request, clock):
     """The ports over one backend after the other."""
     if request.param == "memory":
-        yield Stores(MemorySessions(), MemoryArchive(), MemoryNotes())
+        yield Stores(MemorySessions(), MemoryArchive(), MemoryNotes(), MemoryOwners())
     elif request.param == "mongomock":
         database: Any = AsyncMongoMockClient(tz_aware=True)["bot"]
         for collection in shape.collections(shape.MOST_SECONDS):  # of the shape, indexes are all it knows
@@ -79,5 +81,6 @@ def over(database, clock) -> Stores:
         MongoSessions(database, calls),
         MongoArchive(database, calls, clock, KEEP),
         MongoNotes(database, calls),
+        MongoOwners(database, calls),
         database,
     )

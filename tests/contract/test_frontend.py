@@ -8,6 +8,7 @@ from itertools import count
 
 import pytest
 
+from bot.agent.choices import Choices
 from bot.agent.scripted import Scripted, fails, hangs, says
 from bot.compaction import Compactor, Summariser, Triggers
 from bot.demo.telegram.faults import Fault
@@ -24,7 +25,7 @@ from bot.errors import (
 from bot.inbox import Batch, Claim, Entry, Run
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
-from bot.store.memory import MemoryArchive, MemorySessions
+from bot.store.memory import MemoryArchive, MemoryOwners, MemorySessions
 from bot.store.memory_inbox import MemoryRecord
 from bot.telegram.commands import COMMANDS, Desk, publish
 from bot.telegram.gateway import Gateway
@@ -34,7 +35,7 @@ from bot.telegram.identity import Sender, identify
 from bot.telegram.inputs import Account, kind_of
 from bot.texts import LANGUAGES, text
 from bot.turn import Turns
-from tests.agents import agent
+from tests.agents import MODEL, agent
 from tests.builders import LIFETIME
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
@@ -71,9 +72,10 @@ class Office:
         ids = count(1)
         clock, archive = server.world.clock, MemoryArchive()
         compactor = Compactor(self.sessions, archive, Summariser(self.model, "small", count_words), Triggers(), clock)
+        choices = Choices(MemoryOwners(), (MODEL,))
         new_id = lambda: f"{next(ids):032x}"  # noqa: E731 - a factory, passed on
         turns = Turns(self.sessions, agent(self.model, attempts=1), compactor, count_words, clock, new_id, LIFETIME)
-        desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), LIFETIME, self.try_again)
+        desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), choices, LIFETIME, self.try_again)
         gateway = Gateway(bot, sleep=Naps(hold=4))
         self.hints = Hints(gateway, clock)
         self.frontend = TelegramFrontend(turns, desk, gateway, self.hints, self.account)

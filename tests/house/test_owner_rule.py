@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-PORTS = ("SessionStore", "Archive", "Notes")
+PORTS = ("SessionStore", "Archive", "Notes", "Owners")
 MAKERS = ("bot/telegram/identity.py", "bot/demo/")
 
 
