@@ -29,6 +29,7 @@ MOST_TRIES = 3
 WATCH_SECONDS = 0.5
 IDLE_SECONDS = 1.0
 RETRY_SECONDS = 5.0
+LOST_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -119,8 +120,9 @@ class Worker:
         try:
             pause = await self._serve_all(claim)
         except LaneLost:
+            # It may have ended while nobody could take it, as in an outage: then no process was lost, and no try.
             log.warning("the lease of a lane was lost")
-            return
+            pause = LOST_SECONDS
         except ChatBusy as busy:
             pause = busy.seconds
         except StoreError as failure:

@@ -16,7 +16,7 @@ from bot.inbox import Entry
 from bot.ops.clock import ManualClock
 from bot.owner import Lane, Owner, Place
 from bot.store.memory_inbox import MemoryInbox, MemoryRecord
-from bot.worker import MOST_TRIES, RETRY_SECONDS, Worker
+from bot.worker import LOST_SECONDS, MOST_TRIES, RETRY_SECONDS, Worker
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))
@@ -373,17 +373,17 @@ async def test_the_third_try_is_a_try():
 # ---------------------------------------------------------------------------------------------- leases
 
 
-async def test_a_lease_that_turns_out_to_be_lost_ends_the_turn_quietly(caplog):
-    """C24: somebody else is at it; nothing is finished and nothing given back that is no longer ours."""
+async def test_a_lease_that_turns_out_to_be_lost_ends_the_turn_quietly_and_is_no_try(caplog):
+    """C24: the inbox takes back only what is still ours, as after an outage in which nobody could claim it."""
     inbox, desk = Ledger(), Desk(at_1=[LaneLost()])
     async with working(desk, inbox, slots=1):
         await inbox.put(entry(1))
         await desk.until(("begun", (1,)))
         await inbox.put(entry(2, BORIS))
-        await desk.until(("answered", (2,)))
+        await desk.until(("answered", (1,)), ("answered", (2,)))
 
-    assert inbox.handed_back == []
-    assert inbox.finished == [((2,), "done")]
+    assert inbox.handed_back == [(ANNA.id, LOST_SECONDS)]
+    assert sorted(inbox.finished) == [((1,), "done"), ((2,), "done")]
     assert errors(caplog) == []
 
 
