@@ -117,11 +117,20 @@ class Replica:
 class Balancer:
     """The one address of the webhook."""
 
-    def __init__(self, replicas: Sequence[Replica], dice: random.Random, *, twice: float = 0.0, late: float = 0.0):
+    def __init__(
+        self,
+        replicas: Sequence[Replica],
+        dice: random.Random,
+        *,
+        twice: float = 0.0,
+        late: float = 0.0,
+        patience: float = ANSWER_SECONDS,
+    ):
         self._replicas = replicas
         self._dice = dice
         self._twice = twice
         self._late = late
+        self._patience = patience
         self._again: set[asyncio.Task[int]] = set()
         self.url = ""
 
@@ -133,7 +142,7 @@ class Balancer:
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS)) as self._http:
+        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self._patience)) as self._http:
             try:
                 yield self.url
             finally:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from bot.demo.claude.script import is_summary, last_words
+from bot.demo.claude.script import last_words
 from tests.process.chaos.town import ASKED, Blow, Said, Town
 
 TOLD = re.compile(r"\ba(\d+)x(\d+)\.")
@@ -79,7 +79,7 @@ def read(town: Town) -> Ledger:
     ledger = Ledger(
         said=tuple(town.said),
         blows=tuple(town.blows),
-        given=[_given(exchange) for exchange in town.claude.journal.exchanges if _is_question(exchange.body)],
+        given=[_given(exchange) for exchange in town.questions],
         sent=[
             Sent(call.number, call.at, call.chat_id or 0, call.text, arrived=call.status == 200)
             for call in town.telegram.journal.of("sendMessage")
@@ -90,10 +90,6 @@ def read(town: Town) -> Ledger:
     )
     _read_oplog(ledger, database)
     return ledger
-
-
-def _is_question(body: Mapping[str, Any]) -> bool:
-    return bool(body.get("messages")) and not is_summary(body)
 
 
 def _given(exchange: Any) -> Given:
@@ -149,3 +145,25 @@ def _messages(part: Any) -> Iterator[Mapping[str, Any]]:
 def _closes(change: Mapping[str, Any]) -> bool:
     fields = (change.get("diff") or {}).get("u") or change
     return bool(fields.get("status") == "closed")
+
+
+def story(ledger: Ledger, person: int) -> str:
+    """All that concerns one person, in the order of time: what a failed run shows."""
+    lines = [(given.at, f"asked {given.asked}") for given in ledger.given if person in {who for who, _ in given.asked}]
+    lines += [
+        (sent.at, f"{'read' if sent.arrived else 'missed'} {sent.text[:60]!r}")
+        for sent in ledger.sent
+        if sent.chat == person
+    ]
+    lines += [
+        (commit.at, f"committed {commit.lines} to {commit.session} as {commit.seq}")
+        for commit in ledger.commits
+        if person in {who for who, _ in commit.lines}
+    ]
+    lines += [(blow.at, f"{blow.kind} until {blow.end:%H:%M:%S.%f}") for blow in ledger.blows]
+    said = [
+        f"{one.update_id} {one.text} {ledger.entries.get(one.update_id, {}).get('state')}"
+        for one in ledger.said
+        if one.person == person
+    ]
+    return "\n".join([*said, *(f"{at:%H:%M:%S.%f} {what}" for at, what in sorted(lines))])

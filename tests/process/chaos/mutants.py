@@ -6,15 +6,24 @@ Each fault is what a careless change would do to one promise of the protocol. Th
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 from typing import Any
 
 from bot import cli
-from bot.compaction import Compactor, covered
-from bot.session import CompactionState, Session
+from bot.compaction import Compactor
+from bot.session import Session
+from bot.store import inbox
+from bot.store.batches import leading
 from bot.store.inbox import NEVER, MongoInbox, MongoRecord
 from bot.store.sessions import MongoSessions
 from bot.telegram.receiver import Receiver
+from bot.turn import Turns
+
+
+def _plant(place: Any, name: str, fault: Any) -> None:
+    setattr(place, name, fault)
 
 
 def no_dedupe() -> None:
@@ -23,17 +32,18 @@ def no_dedupe() -> None:
     async def insert(self: Any, entries: Any) -> bool:
         if not await plain(self, entries):
             for entry in entries:
-                await self.entries.update_one({"_id": entry.id}, {"$set": {"state": "queued", "update": entry.update}})
+                again = {"state": "queued", "update": dict(entry.update)}
+                await self.entries.update_one({"_id": entry.id}, {"$set": again})
         return True
 
     plain = MongoInbox._insert
-    MongoInbox._insert = insert  # type: ignore[method-assign]
-    Session.knows = lambda _self, _update_id: False  # type: ignore[method-assign]
+    _plant(MongoInbox, "_insert", insert)
+    _plant(Session, "knows", lambda _self, _update_id: False)
 
 
 def forgets_what_it_committed() -> None:
     """A run that follows a crash does not look for the turn of the run before."""
-    Session.knows = lambda _self, _update_id: False  # type: ignore[method-assign]
+    _plant(Session, "knows", lambda _self, _update_id: False)
 
 
 def no_revision() -> None:
@@ -43,7 +53,7 @@ def no_revision() -> None:
         await plain(self, owner, {name: value for name, value in where.items() if name != "revision"}, session, turn)
 
     plain = MongoSessions._commit
-    MongoSessions._commit = commit  # type: ignore[method-assign]
+    _plant(MongoSessions, "_commit", commit)
 
 
 def acknowledges_before_it_stores() -> None:
@@ -58,7 +68,7 @@ def acknowledges_before_it_stores() -> None:
 
     tasks: set[asyncio.Task[None]] = set()
     plain = Receiver.receive
-    Receiver.receive = receive  # type: ignore[method-assign]
+    _plant(Receiver, "receive", receive)
 
 
 def no_fence() -> None:
@@ -71,35 +81,52 @@ def no_fence() -> None:
     async def keep(_self: Any, _claims: Any) -> set[str]:
         return set()
 
-    MongoInbox.holds = lambda _self, _claim: True  # type: ignore[method-assign]
-    MongoInbox.keep = keep  # type: ignore[method-assign, assignment]
-    MongoRecord._push = push  # type: ignore[method-assign]
+    _plant(MongoInbox, "holds", lambda _self, _claim: True)
+    _plant(MongoInbox, "keep", keep)
+    _plant(MongoRecord, "_push", push)
 
 
 def no_lease() -> None:
-    """Whoever finds a lane takes it, whoever else may be at it."""
+    """Whoever finds a lane takes it, whoever else may be at it, and does not mind either."""
+    no_fence()
     plain = MongoInbox.claim
 
     async def claim(self: Any, busy: Any) -> Any:
-        await self._lanes.update_many({"ready": True, "_id": {"$nin": list(busy)}}, {"$set": {"leaseUntil": NEVER}})
+        free = {"leaseBy": None, "leaseUntil": NEVER, "tries": 0}
+        await self._lanes.update_many({"ready": True, "_id": {"$nin": list(busy)}}, {"$set": free})
         return await plain(self, busy)
 
-    MongoInbox.claim = claim  # type: ignore[method-assign]
+    _plant(MongoInbox, "claim", claim)
 
 
 def removes_before_it_archives() -> None:
     """Compaction takes messages out of the Session before they are anywhere else."""
 
-    async def compact(self: Any, owner: Any, session: Any) -> bool:
-        old = covered(session.messages, self._triggers)
-        if not old:
-            return False
-        summary = await self._summarise(session, old)
-        done = await self._sessions.replace_summary(owner, session, summary, CompactionState())
-        await self._archive.add(owner, session.id, old)
-        return bool(done)
+    async def write(self: Any, owner: Any, session: Any, gone: Any, made: Any) -> bool:
+        await self._sessions.replace_summary(owner, session, made.summary, made.state, made.usage)
+        await self._archive.add(owner, session.id, gone)
+        return True
 
-    Compactor.compact = compact  # type: ignore[method-assign]
+    _plant(Compactor, "_write", write)
+
+
+def newest_first() -> None:
+    """What was said last is answered first."""
+    _plant(inbox, "leading", lambda claim, waiting, now: leading(claim, list(waiting)[-1:], now))
+
+
+def dies_of_poison() -> None:
+    """One message ends the process, whoever handles it."""
+
+    async def answer(self: Any, owner: Any, place: Any, question: Any, reply: Any, run: Any) -> None:
+        if any(block.get("text") == "poison" for part in question.parts for block in part.content):
+            sys.stderr.write("Killed by poison\n")
+            sys.stderr.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+        await plain(self, owner, place, question, reply, run)
+
+    plain = Turns.answer
+    _plant(Turns, "answer", answer)
 
 
 FAULTS = {
@@ -112,6 +139,8 @@ FAULTS = {
         no_fence,
         no_lease,
         removes_before_it_archives,
+        newest_first,
+        dies_of_poison,
     )
 }
 

@@ -6,7 +6,9 @@ import asyncio
 import random
 import time
 from collections import Counter
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
 from bot.demo.claude.faults import Fault as ModelFault
 from bot.demo.telegram.faults import Fault
@@ -116,8 +118,8 @@ class Storm:
                 await asyncio.sleep(0.1)
         return self.dice.choice(serving)
 
-    def _later(self, work: object) -> None:
-        self._restarts.add(asyncio.ensure_future(work))  # type: ignore[arg-type]
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        self._restarts.add(asyncio.create_task(work))
 
     async def _restart(self, victim: Replica) -> None:
         await victim.start()
@@ -156,6 +158,7 @@ def table(storm: Storm, verdict: Verdict) -> str:
         "lost": len(verdict.faults["lost"]),
         "out of order": len(verdict.faults["out of order"]),
         "committed turns given again": len(verdict.faults["given again"]),
+        "of a request frozen half-way": verdict.woken,
         "duplicate sends": verdict.duplicates,
         "commands": storm.done["commands"],
         "killed (-9)": storm.done["killed"],

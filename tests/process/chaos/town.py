@@ -19,6 +19,7 @@ from typing import Any
 from pymongo import MongoClient
 
 from bot.demo.claude.answers import Answer, Json, say
+from bot.demo.claude.journal import Exchange
 from bot.demo.claude.mind import answer as mind
 from bot.demo.claude.script import is_summary, last_words
 from bot.demo.claude.server import ClaudeServer
@@ -159,6 +160,16 @@ class Town:
 
         await self.until(nothing_waits, seconds)
 
+    @property
+    def questions(self) -> list[Exchange]:
+        """What the model was asked, without summaries."""
+        asked = (exchange for exchange in self.claude.journal.exchanges if exchange.body.get("messages"))
+        return [exchange for exchange in asked if not is_summary(exchange.body)]
+
+    async def begun(self, count: int = 1) -> None:
+        """Until the model was asked so often."""
+        await self.telegram.until(lambda: len(self.questions) >= count, 20)
+
     async def answered(self, person: Person, words: str, seconds: float = 20) -> None:
         """Until the person reads these words."""
         await self.telegram.until(lambda: words in person.chat.text, seconds)
@@ -198,9 +209,9 @@ async def opened(
 
 
 @asynccontextmanager
-async def hooked(town: Town, *, twice: float = 0.0, late: float = 0.0) -> AsyncIterator[Town]:
+async def hooked(town: Town, **ways: float) -> AsyncIterator[Town]:
     """The town, where Telegram delivers by a webhook to any replica."""
-    balancer = Balancer(town.replicas, town.dice, twice=twice, late=late)
+    balancer = Balancer(town.replicas, town.dice, **ways)
     async with balancer.open() as url:
         town.environ |= {"WEBHOOK_URL": url, "WEBHOOK_SECRET": "a-secret-of-the-tests"}
         try:

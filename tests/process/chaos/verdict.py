@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bot.texts import text
-from tests.process.chaos.ledger import Ledger, Line, Sent
+from tests.process.chaos.ledger import Ledger, Line, Sent, story
 
+PERSON = re.compile(r"\b[qa]?(\d{4})(?:x|\b)")
 SLACK = timedelta(seconds=2)
 """A blow may fall just before its victim's last call reaches the journal."""
+WAKING = timedelta(seconds=0.5)
+"""In this time a woken process sends what it had begun to send."""
 DECLINED, BURIED, INTERRUPTED = (text(key, "en") for key in ("turn_declined", "turn_buried", "ending_interrupted"))
 APOLOGIES = ("error_store", "error_model_busy", "error_unexpected", "error_session_gone")
 DONE = {f"/{name}": text(f"{name}_done", "en") for name in ("new", "reset", "stop")}
@@ -21,28 +25,32 @@ DONE = {f"/{name}": text(f"{name}_done", "en") for name in ("new", "reset", "sto
 class Verdict:
     """The figures of a run, and what was wrong."""
 
+    ledger: Ledger
     fates: Counter[str] = field(default_factory=Counter)
     faults: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     duplicates: int = 0
     uncertain: int = 0
     orphans: int = 0
+    woken: int = 0
 
     @property
     def is_clean(self) -> bool:
         return not any(self.faults.values())
 
     def __str__(self) -> str:
-        return "\n".join(f"{kind}: {fault}" for kind, faults in self.faults.items() for fault in faults[:8])
+        faults = [f"{kind}: {fault}" for kind, faults in self.faults.items() for fault in faults[:8]]
+        people = {int(found) for fault in faults for found in PERSON.findall(fault)}
+        return "\n".join([*faults, *(story(self.ledger, person) for person in sorted(people)[:3])])
 
 
 def judge(ledger: Ledger) -> Verdict:
     """Look at everything."""
-    verdict = Verdict()
+    verdict = Verdict(ledger)
     answers = [sent for sent in ledger.sent if sent.told]
     verdict.uncertain = sum("uncertain" in entry["sent"] for entry in ledger.entries.values())
     for kind, faults in (
         ("lost", _lost(ledger, verdict)),
-        ("given again", _given_again(ledger)),
+        ("given again", _given_again(ledger, verdict)),
         ("out of order", _out_of_order(ledger, answers)),
         ("holes", _holes(ledger, verdict)),
         ("grown", ledger.grown),
@@ -103,7 +111,8 @@ def _unspoken(ledger: Ledger, state: str, sentence: str) -> Iterator[str]:
 # -------------------------------------------------------------------------------------------- once, and in order
 
 
-def _given_again(ledger: Ledger) -> Iterator[str]:
+def _given_again(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
+    """A process that wakes up in the middle of its request cannot take it back: what those ask is counted apart."""
     committed: dict[Line, datetime] = {}
     for commit in ledger.commits:
         for line in commit.lines:
@@ -112,7 +121,11 @@ def _given_again(ledger: Ledger) -> Iterator[str]:
             committed.setdefault(line, commit.at)
     for given in ledger.given:
         for line in given.asked:
-            if line in committed and given.at > committed[line]:
+            if line not in committed or given.at <= committed[line]:
+                continue
+            if any(blow.kind == "freeze" and blow.end < given.at < blow.end + WAKING for blow in ledger.blows):
+                verdict.woken += 1
+            else:
                 yield f"q{line[0]}x{line[1]} was given again {given.at - committed[line]} after its commit"
 
 

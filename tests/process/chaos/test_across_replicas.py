@@ -1,0 +1,183 @@
+"""What one process begins another one ends, answers or takes over: the inbox and the lanes, seen from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+
+from bot.demo.claude.faults import Fault as ModelFault
+from bot.demo.claude.stream import Wait
+from bot.texts import text
+from tests.process.chaos.ledger import read
+from tests.process.chaos.town import hooked
+from tests.process.chaos.verdict import BURIED, DECLINED, INTERRUPTED, judge
+
+ANNA = 5001
+
+
+def thinks(seconds):
+    """The model is silent at first, then answers."""
+    return ModelFault("thinks", twist=lambda answer: answer, bend=lambda steps: [Wait(seconds), *steps])
+
+
+async def elsewhere(town, first, second):
+    """From now on Telegram's one address leads to the second replica only; the first goes on with what it has."""
+    first.ready, second.ready = False, True
+
+
+async def test_stop_ends_the_answer_another_replica_is_writing(calm):
+    """It ends within 1.5 s; what was shown is kept, and marked."""
+    async with calm(LEASE_SECONDS="15") as town, hooked(town):
+        first, second = await town.start(2)
+        second.ready = False
+        anna = town.person(ANNA)
+        town.claude.faults.slow(0.4)
+        town.command(anna, "Count to 400.")
+        await town.begun()
+        await asyncio.sleep(1.0)  # some words of it are written
+        await elsewhere(town, first, second)
+        asked = time.monotonic()
+        town.command(anna, "/stop")
+        await town.answered(anna, text("stop_done", "en"))
+        took = time.monotonic() - asked
+        await town.quiet()
+
+        [session] = town.database["sessions"].find({})
+    assert took < 1.5 + 0.5  # the balancer's and the journal's own ways
+    assert INTERRUPTED in anna.chat.text
+    assert session["messages"][-1]["content"][0]["text"].endswith(INTERRUPTED)
+
+
+async def test_new_through_another_replica_ends_the_turn_and_its_answer_stays_out_of_the_new_session(calm):
+    """C35, C6"""
+    async with calm(LEASE_SECONDS="15") as town, hooked(town):
+        first, second = await town.start(2)
+        second.ready = False
+        anna = town.person(ANNA)
+        town.claude.faults.next(thinks(6))
+        town.line(anna)
+        await town.begun()
+        town.line(anna)
+        await town.until(lambda: town.database["inbox"].count_documents({}) == 2)
+        await elsewhere(town, first, second)
+        town.command(anna, "/new")
+        town.line(anna)
+        await town.answered(anna, "a5001x3.")
+        await town.quiet()
+        verdict = judge(read(town))
+        sessions = list(town.database["sessions"].find({"status": "active"}))
+
+    assert verdict.is_clean, str(verdict)
+    assert DECLINED in anna.chat.text
+    [active] = sessions
+    assert "q5001x3." in str(active["messages"])
+    assert "q5001x1." not in str(active["messages"])
+
+
+async def test_sigterm_leaves_what_waits_to_the_next_process(calm):
+    """C4, C13"""
+    async with calm(GRACE_SECONDS="1") as town:
+        [first] = await town.start()
+        anna = town.person(ANNA)
+        town.claude.faults.next(thinks(30), times=None)
+        for person in (anna, anna, town.person(ANNA + 1), anna):
+            town.line(person)
+        await town.until(lambda: town.database["inbox"].count_documents({}) == 4)
+        await town.begun(2)
+        first.signal(signal.SIGTERM)
+        assert await first.ends(10) == 0
+        waiting = town.database["inbox"].count_documents({"state": "queued"})
+        town.claude.faults.clear()
+        begins = time.monotonic()
+        await town.start()
+        await town.quiet()
+        took = time.monotonic() - begins
+        verdict = judge(read(town))
+
+    assert waiting >= 3
+    assert took < 20
+    assert verdict.is_clean, str(verdict)
+    assert verdict.fates == {"answered": 4}
+
+
+async def test_what_waited_at_telegram_is_taken_in_at_once_and_then_answered_in_order(calm):
+    """C17: taking in does not wait for answers."""
+    async with calm(WORKERS="4") as town:
+        people = [town.person(ANNA + number) for number in range(40)]
+        for number in range(250):
+            town.line(people[number % 40])
+        town.claude.faults.slow(0.3)
+        await town.start()
+        await town.until(lambda: town.database["inbox"].count_documents({}) == 250, 15)
+        answered = town.database["inbox"].count_documents({"state": "done"})
+        town.claude.faults.slow(0)
+        await town.quiet()
+        verdict = judge(read(town))
+
+    assert answered < 125
+    assert verdict.is_clean, str(verdict)
+    assert verdict.fates == {"answered": 250}
+
+
+async def test_a_message_that_breaks_every_process_is_parked_with_one_apology(calm):
+    """C5, C2: those of others and the person's later ones are answered."""
+    async with calm() as town, hooked(town):
+        await town.start(4, mutant="dies_of_poison")
+        anna, boris = town.person(ANNA), town.person(ANNA + 1)
+        town.command(anna, "poison")
+        await town.until(lambda: sum(replica.alive for replica in town.replicas) == 3)
+        town.line(anna)
+        town.line(boris)
+        await town.answered(anna, "a5001x1.", 60)
+        await town.quiet()
+        verdict = judge(read(town))
+        states = [entry["state"] for entry in town.database["inbox"].find({}).sort("_id", 1)]
+
+    assert sum(replica.text.count("Killed by poison") for replica in town.replicas) == 3
+    assert states == ["dead", "done", "done"]
+    assert [sent.text for sent in anna.chat.answers] == [BURIED, "a5001x1."]
+    assert verdict.fates == {"answered": 2}
+
+
+async def test_twenty_lines_during_a_long_turn_are_answered_in_at_most_three(calm):
+    """C19, C20: also where they reach two replicas at random."""
+    async with calm(LEASE_SECONDS="15") as town, hooked(town):
+        await town.start(2)
+        anna = town.person(ANNA)
+        town.claude.faults.next(thinks(5))
+        town.line(anna)
+        await town.begun()
+        for _ in range(19):
+            town.line(anna)
+        await town.quiet()
+        verdict = judge(read(town))
+
+    assert verdict.is_clean, str(verdict)
+    assert verdict.fates == {"answered": 20}
+    assert len(town.questions) <= 3
+
+
+async def test_another_process_polls_within_fifteen_seconds_when_the_leader_is_killed(calm):
+    """C8: what Telegram holds meanwhile waits there, and what the leader had begun is begun again."""
+    async with calm() as town:
+        replicas = await town.start(2)
+        await town.until(lambda: any(replica.said("receives updates now") for replica in replicas))
+        leader = next(replica for replica in replicas if replica.said("receives updates now"))
+        anna, boris = town.person(ANNA), town.person(ANNA + 1)
+        town.claude.faults.next(thinks(20))
+        town.line(anna)
+        await town.begun()
+        polls = len(town.telegram.journal.of("getUpdates"))
+        await town.kill(leader)
+        killed = time.monotonic()
+        town.line(boris)
+        await town.telegram.until(lambda: len(town.telegram.journal.of("getUpdates")) > polls, 15)
+        took = time.monotonic() - killed
+        town.claude.faults.clear()
+        await town.quiet()
+        verdict = judge(read(town))
+
+    assert took < 15
+    assert verdict.is_clean, str(verdict)
+    assert verdict.fates == {"answered": 2}

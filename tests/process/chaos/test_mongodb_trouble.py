@@ -1,0 +1,88 @@
+"""MongoDB stands still for a while, or for long: answers come late, none is lost, and who asks is told the truth."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import aiohttp
+import pytest
+
+from bot.texts import text
+from tests.process.chaos.ledger import read
+from tests.process.chaos.replica_set import ReplicaSet
+from tests.process.chaos.town import Blow, hooked, now, opened
+from tests.process.chaos.verdict import judge
+
+ANNA = 5001
+
+
+@pytest.fixture
+def alone() -> Iterator[ReplicaSet]:
+    """A server of its own: the one all tests share must not stand still."""
+    with ReplicaSet(1) as running:
+        yield running
+
+
+@contextmanager
+def standing_still(town, mongo):
+    at = now()
+    mongo.nodes[0].process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        mongo.nodes[0].process.send_signal(signal.SIGCONT)
+        town.blows.append(Blow("mongod", at, now()))
+
+
+async def status(replica, path):
+    url = f"http://127.0.0.1:{replica.port}{path}"
+    async with aiohttp.ClientSession() as client, client.get(url) as answer:
+        return answer.status
+
+
+async def test_ten_seconds_without_mongodb_delay_answers_and_lose_none(alone, tmp_path):
+    """C22"""
+    async with opened(alone.uri, alone.client, "test", tmp_path) as town:
+        await town.start()
+        people = [town.person(ANNA + number) for number in range(5)]
+        for person in people:
+            town.line(person)
+        with standing_still(town, alone):
+            for person in people:
+                town.line(person)
+            await asyncio.sleep(10)
+        await town.quiet()
+        verdict = judge(read(town))
+
+    assert verdict.is_clean, str(verdict)
+    assert verdict.fates == {"answered": 10}
+
+
+@pytest.mark.chaos
+async def test_a_long_outage_is_told_to_probes_to_telegram_and_to_the_person(alone, tmp_path):
+    """C12, C117"""
+    async with opened(alone.uri, alone.client, "test", tmp_path) as town, hooked(town, patience=30):
+        [bot] = await town.start(LEASE_SECONDS="60")
+        anna = town.person(ANNA)
+        town.claude.faults.slow(0.5)
+        town.line(anna)
+        await town.begun()
+        with standing_still(town, alone):
+            town.line(anna)
+            await town.answered(anna, text("error_store", "en"), 60)
+            ready = await status(bot, "/readyz")
+            alive = await status(bot, "/healthz")
+            begun = time.monotonic()
+            while not any(push.status == 503 for push in town.telegram.pushes):
+                assert time.monotonic() - begun < 60, town.telegram.pushes
+                await asyncio.sleep(0.1)
+        await town.quiet(90)
+        verdict = judge(read(town))
+
+    assert (ready, alive) == (503, 200)
+    assert verdict.is_clean, str(verdict)
+    assert verdict.fates == {"answered": 2}
