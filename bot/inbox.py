@@ -35,6 +35,8 @@ class Entry:
     """More is likely to follow at once: a piece of a long paste or of an album, a forward."""
     sent: int = 0
     """How many parts of the answer to the turn this entry opened were sent by earlier runs."""
+    preview: int | None = None
+    """The message that showed this answer while it grew; the answer takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,9 @@ class Inbox(Protocol):
     async def keep(self, claims: Sequence[Claim]) -> Collection[str]:
         """Renew the leases of all lanes this process holds, in one command; those that were lost."""
 
+    async def stop(self, lane: Lane, turn: int) -> None:
+        """Have this turn end, if it is the one that runs in the lane; nothing else there changes."""
+
     async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
         """Of these lanes, those told to end a running turn, with the update id before which it must have begun."""
 
@@ -120,6 +125,12 @@ class Record(Protocol):
 
     async def part_sent(self, turn: int, message_id: int | None) -> None:
         """One more part of this turn's answer was sent; None: nobody can say whether it arrived."""
+
+    def preview(self, turn: int) -> int | None:
+        """The message that shows this turn's answer while it grows, in a place that has no drafts."""
+
+    async def previewed(self, turn: int, message_id: int | None) -> None:
+        """That message was sent; None: it serves for something else now."""
 
     def uncertain(self) -> int | None:
         """The turn of this lane whose answer may not have arrived, until it was offered again."""

@@ -16,15 +16,23 @@ PENALTIES_WARN = pytest.mark.filterwarnings("ignore:.*attribute `retry_after` wi
 
 
 class Naps:
-    """A `sleep` that passes at once and is remembered; `hold` makes it last until it is cancelled."""
+    """A `sleep` that passes at once and is remembered; `hold` makes it last until it is cancelled.
+
+    `now` is the time that has passed by it, for who else goes by a clock.
+    """
 
     def __init__(self, *, hold: float = float("inf")):
         self.taken: list[float] = []
         self.hold = hold
+        self.passed = 0.0
 
     async def __call__(self, seconds):
         self.taken.append(seconds)
         await (asyncio.Event().wait() if seconds >= self.hold else asyncio.sleep(0))
+        self.passed += seconds
+
+    def now(self):
+        return self.passed
 
 
 @asynccontextmanager

@@ -42,4 +42,5 @@ def to_entry(document: Document, lane_of: LaneOf) -> Entry:
         cancels=document["cancels"],
         gathers=document["gathers"],
         sent=len(document["sent"]),
+        preview=document.get("preview"),
     )

@@ -17,13 +17,13 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.errors import LaneLost
 from bot.inbox import Batch, Claim, Entry, State
+from bot.owner import Lane
 from bot.ports import Clock
 from bot.store.batches import leading
 from bot.store.calls import Calls, Duplicate
@@ -207,6 +207,11 @@ class MongoInbox:
         async with self.calls:
             await self._lanes.update_one({"_id": claim.lane, "fence": claim.fence, **where}, update)
 
+    async def stop(self, lane: Lane, turn: int) -> None:
+        where = {"_id": lane.id, "ownerId": lane.owner.id, "ready": True}
+        async with self.calls:
+            await self._lanes.update_one(where, {"$max": {"cancel.before": turn + 1}})
+
     async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
         told = {"_id": {"$in": list(lanes)}, "cancel.before": {"$gt": 0}}
         async with self.calls:
@@ -241,6 +246,7 @@ class MongoRecord:
         self._inbox = inbox
         self._claim = batch.claim
         self._sent = {entry.id: entry.sent for entry in batch.entries}
+        self._previews = {entry.id: entry.preview for entry in batch.entries}
 
     def require_lease(self) -> None:
         if not self._inbox.holds(self._claim):
@@ -249,9 +255,17 @@ class MongoRecord:
     def parts_sent(self, turn: int) -> int:
         return self._sent.get(turn, 0)
 
+    def preview(self, turn: int) -> int | None:
+        return self._previews.get(turn)
+
+    async def previewed(self, turn: int, message_id: int | None) -> None:
+        if not await self._write(turn, {}, {"$set": {"preview": message_id}}):
+            raise LaneLost
+        self._previews[turn] = message_id
+
     async def part_sent(self, turn: int, message_id: int | None) -> None:
         sent = self.parts_sent(turn)
-        if not await self._push(turn, {"sent": {"$size": sent}}, "sent", message_id or UNCERTAIN):
+        if not await self._write(turn, {"sent": {"$size": sent}}, {"$push": {"sent": message_id or UNCERTAIN}}):
             raise LaneLost
         self._sent[turn] = sent + 1
         if message_id is None:
@@ -265,16 +279,16 @@ class MongoRecord:
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         effect = {"tool": tool, "argsHash": arguments}
-        if await self._push(turn, {"effects": {"$ne": effect}}, "effects", effect):
+        if await self._write(turn, {"effects": {"$ne": effect}}, {"$push": {"effects": effect}}):
             return True
         async with self._inbox.calls:
             if await self._inbox.entries.find_one({"_id": turn, "effects": effect}, {"_id": 1}) is None:
                 raise LaneLost
         return False
 
-    async def _push(self, turn: int, where: Document, field: str, value: Any) -> bool:
+    async def _write(self, turn: int, where: Document, update: Document) -> bool:
         mine = {"_id": turn, "state": "queued", "fence": {"$lte": self._claim.fence}}
-        update = {"$push": {field: value}, "$set": {"fence": self._claim.fence}}
+        update = {**update, "$max": {"fence": self._claim.fence}}
         async with self._inbox.calls:
             return (await self._inbox.entries.update_one(mine | where, update)).matched_count == 1
 

@@ -16,6 +16,7 @@ from itertools import count
 from typing import Literal
 
 from bot.inbox import Batch, Claim, Entry, State
+from bot.owner import Lane
 from bot.ports import Clock
 from bot.store.batches import leading
 
@@ -107,6 +108,10 @@ class MemoryInbox:
     async def keep(self, claims: Sequence[Claim]) -> Collection[str]:  # noqa: ARG002 - the port's signature
         return ()
 
+    async def stop(self, lane: Lane, turn: int) -> None:
+        if (queue := self._queues.get(lane.id)) is not None:
+            queue.cancel_before = max(turn + 1, queue.cancel_before or 0)
+
     async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
         told = {lane: self._queues[lane].cancel_before for lane in lanes if lane in self._queues}
         return {lane: before for lane, before in told.items() if before is not None}
@@ -123,12 +128,14 @@ class MemoryRecord:
 
     def __init__(self) -> None:
         self._sent: Counter[int] = Counter()
+        self._previews: dict[int, int] = {}
         self._uncertain: int | None = None
         self._effects: set[tuple[int, str, str]] = set()
 
     def forget(self, turn: int) -> None:
         """The turn's fate is recorded."""
         del self._sent[turn]
+        self._previews.pop(turn, None)
         self._effects = {effect for effect in self._effects if effect[0] != turn}
 
     def require_lease(self) -> None:
@@ -141,6 +148,15 @@ class MemoryRecord:
         self._sent[turn] += 1
         if message_id is None:
             self._uncertain = turn
+
+    def preview(self, turn: int) -> int | None:
+        return self._previews.get(turn)
+
+    async def previewed(self, turn: int, message_id: int | None) -> None:
+        if message_id is None:
+            self._previews.pop(turn, None)
+        else:
+            self._previews[turn] = message_id
 
     def uncertain(self) -> int | None:
         return self._uncertain

@@ -113,6 +113,7 @@ INBOX: Rule = {
             "fence": _COUNT,
             "sent": _list({"bsonType": ["int", "long", "string"]}),
             "effects": _list(_record(tool=_TEXT, argsHash=_TEXT)),
+            "preview": _INT_OR_NULL,
         },
     }
 }

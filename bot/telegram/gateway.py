@@ -1,9 +1,10 @@
 """The way out: everything the bot sends to a chat goes through here, and Telegram's refusals get their meaning here.
 
 What Telegram refuses is repaired and sent again: formatting it cannot read, a topic that is gone, a group that has
-moved. A 429 is waited out by the message it hit and by nobody else. A message is repeated only when it cannot have
-arrived; where that is uncertain (the request was out, the answer never came) it is not, since Telegram knows no key by
-which it could tell the copy. Tries and waiting are bounded.
+moved. A 429 is waited out by its chat and by no other; previews and the typing indicator are not worth a wait and go
+out where there is room. A message is repeated only when it cannot have arrived; where that is uncertain (the request
+was out, the answer never came) it is not, since Telegram knows no key by which it could tell the copy. Tries and
+waiting are bounded.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, Re
 
 from bot.errors import ChatBusy, ChatUnreachable, DeliveryError
 from bot.owner import Place
+from bot.telegram.limiter import Limiter
 from bot.telegram.splitting import Chunk
 
 log = logging.getLogger(__name__)
@@ -53,27 +55,26 @@ class Outgoing:
 class Gateway:
     """Sends what it is given, in the order it is called."""
 
-    def __init__(self, bot: Bot, *, longest_wait: timedelta = LONGEST_WAIT, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        bot: Bot,
+        *,
+        longest_wait: timedelta = LONGEST_WAIT,
+        sleep: Sleep = asyncio.sleep,
+        limiter: Limiter | None = None,
+    ) -> None:
         self._bot = bot
         self._longest_wait = longest_wait
-        self._sleep = sleep
+        self.sleep = sleep
+        self._limiter = limiter or Limiter(lambda: asyncio.get_running_loop().time())
 
     async def send(
         self, place: Place, chunk: Chunk, *, reply_to: int | None = None, markup: InlineKeyboardMarkup | None = None
     ) -> int | None:
         """Send one message; its id, or None where nobody can say whether it arrived. Raises DeliveryError."""
-        question = None if reply_to is None else ReplyParameters(reply_to, allow_sending_without_reply=True)
 
         async def attempt(outgoing: Outgoing) -> int:
-            sent = await self._bot.send_message(
-                outgoing.chat_id,
-                outgoing.chunk.text,
-                entities=outgoing.chunk.entities,
-                message_thread_id=outgoing.thread_id,
-                reply_parameters=question,
-                reply_markup=markup,
-            )
-            return sent.message_id
+            return await self._send_once(outgoing, reply_to, markup)
 
         return await self._deliver(Outgoing(place.chat_id, place.thread_id, chunk), attempt)
 
@@ -84,32 +85,56 @@ class Gateway:
 
         async def attempt(outgoing: Outgoing) -> bool:
             try:
-                await self._bot.edit_message_text(
-                    outgoing.chunk.text,
-                    outgoing.chat_id,
-                    message_id,
-                    entities=outgoing.chunk.entities,
-                    reply_markup=markup,
-                )
+                await self._edit_once(outgoing, message_id, markup)
             except BadRequest as refusal:
                 if "message to edit not found" in refusal.message.lower():
                     return False
-                if "not modified" not in refusal.message.lower():
-                    raise
+                raise
             return True
 
         return bool(await self._deliver(Outgoing(place.chat_id, None, chunk), attempt, is_idempotent=True))
 
-    async def keep_typing(self, place: Place) -> None:
+    async def draft(self, place: Place, draft_id: int, chunk: Chunk) -> bool:
+        """Show a draft with a Stop button; False: there is no room for it now. Raises DeliveryError."""
+
+        async def attempt(outgoing: Outgoing) -> bool:
+            return await self._bot.send_message_draft(
+                outgoing.chat_id,
+                draft_id,
+                outgoing.chunk.text,
+                message_thread_id=outgoing.thread_id,
+                entities=outgoing.chunk.entities,
+                api_kwargs={"can_stop": True, "keep_on_stop": True},
+            )
+
+        return bool(await self._show(Outgoing(place.chat_id, place.thread_id, chunk), attempt))
+
+    async def glimpse(
+        self, place: Place, chunk: Chunk, *, message_id: int | None = None, reply_to: int | None = None
+    ) -> int | None:
+        """Show a message that will change, or change it; its id, None: no room for it now. Raises DeliveryError."""
+
+        async def attempt(outgoing: Outgoing) -> int:
+            if message_id is None:
+                return await self._send_once(outgoing, reply_to)
+            await self._edit_once(outgoing, message_id)
+            return message_id
+
+        return await self._show(Outgoing(place.chat_id, place.thread_id, chunk), attempt)
+
+    async def keep_typing(self, place: Place, is_obvious: Callable[[], bool] = lambda: False) -> None:
         """Show that an answer is being written, until cancelled. Not worth a second try, nor an error."""
         while True:
             try:
-                await self._bot.send_chat_action(place.chat_id, ChatAction.TYPING, message_thread_id=place.thread_id)
+                if not is_obvious() and self._limiter.has_room(place.chat_id):
+                    await self._bot.send_chat_action(
+                        place.chat_id, ChatAction.TYPING, message_thread_id=place.thread_id
+                    )
             except RetryAfter as penalty:
-                await self._sleep(pause_of(penalty).total_seconds())
+                self._limiter.penalise(place.chat_id, pause_of(penalty).total_seconds())
             except TelegramError as error:
                 log.debug("the typing indicator failed: %s", reason_of(error))
-            await self._sleep(TYPING_SECONDS)
+            await self.sleep(TYPING_SECONDS)
 
     async def acknowledge(self, press_id: str, sentence: str) -> None:
         """Answer a press, or its button would seem to work for ever. One that is too old needs no answer."""
@@ -118,18 +143,72 @@ class Gateway:
         except TelegramError as error:
             log.info("a press could not be answered: %s", reason_of(error))
 
+    async def _send_once(
+        self, outgoing: Outgoing, reply_to: int | None, markup: InlineKeyboardMarkup | None = None
+    ) -> int:
+        sent = await self._bot.send_message(
+            outgoing.chat_id,
+            outgoing.chunk.text,
+            entities=outgoing.chunk.entities,
+            message_thread_id=outgoing.thread_id,
+            reply_parameters=None if reply_to is None else ReplyParameters(reply_to, allow_sending_without_reply=True),
+            reply_markup=markup,
+        )
+        return sent.message_id
+
+    async def _edit_once(self, outgoing: Outgoing, message_id: int, markup: InlineKeyboardMarkup | None = None) -> None:
+        text, entities = outgoing.chunk.text, outgoing.chunk.entities
+        try:
+            await self._bot.edit_message_text(
+                text, outgoing.chat_id, message_id, entities=entities, reply_markup=markup
+            )
+        except BadRequest as refusal:
+            if "not modified" not in refusal.message.lower():
+                raise
+
+    async def _show(self, outgoing: Outgoing, attempt: Callable[[Outgoing], Awaitable[T]]) -> T | None:
+        """Try a courtesy once; without formatting where Telegram cannot read it. None: there is no room for it now."""
+        if not self._limiter.has_room(outgoing.chat_id):
+            return None
+        try:
+            try:
+                return await attempt(outgoing)
+            except BadRequest as refusal:
+                return await attempt(_repaired(outgoing, refusal))
+        except RetryAfter as penalty:
+            raise self._penalised(outgoing.chat_id, penalty) from penalty
+        except TelegramError as failure:
+            raise DeliveryError(reason_of(failure)) from failure
+
+    def _penalised(self, chat_id: int, penalty: RetryAfter) -> ChatBusy:
+        pause = pause_of(penalty).total_seconds()
+        self._limiter.penalise(chat_id, pause)
+        return ChatBusy(pause)
+
+    async def _wait_for_turn(self, chat_id: int, patience: timedelta) -> timedelta:
+        """Until a message may go to this chat; what patience is left. Raises ChatBusy where that is too late."""
+        if penalty := self._limiter.penalty(chat_id):
+            patience -= timedelta(seconds=penalty)
+            if patience < timedelta():
+                raise ChatBusy(penalty)
+            await self.sleep(penalty)
+            self._limiter.served(chat_id)
+        if pause := self._limiter.reserve(chat_id):
+            await self.sleep(pause)
+        return patience
+
     async def _deliver(
         self, outgoing: Outgoing, attempt: Callable[[Outgoing], Awaitable[T]], *, is_idempotent: bool = False
     ) -> T | None:
         patience = self._longest_wait
         for tried in range(TRIES):
+            patience = await self._wait_for_turn(outgoing.chat_id, patience)
             try:
                 return await attempt(outgoing)
             except RetryAfter as penalty:
-                patience -= pause_of(penalty)
-                if patience < timedelta():
-                    raise ChatBusy(pause_of(penalty).total_seconds()) from penalty
-                await self._sleep(pause_of(penalty).total_seconds())
+                busy = self._penalised(outgoing.chat_id, penalty)
+                if patience < pause_of(penalty):
+                    raise busy from penalty
             except (BadRequest, Forbidden, ChatMigrated) as refusal:
                 outgoing = _repaired(outgoing, refusal)
                 log.info("sending again in another way: %s", reason_of(refusal))
@@ -137,7 +216,7 @@ class Gateway:
                 if not is_idempotent and not isinstance(failure.__cause__, NOT_SENT):
                     log.warning("delivery is uncertain, not repeated: %s", reason_of(failure))
                     return None
-                await self._sleep(min(2**tried / 2, 8))
+                await self.sleep(min(2**tried / 2, 8))
             except TelegramError as failure:
                 raise DeliveryError(reason_of(failure)) from failure
         raise ChatBusy(UNREACHED.total_seconds())

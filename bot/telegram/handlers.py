@@ -75,7 +75,7 @@ class TelegramFrontend:
             for key in reading.unreadable:
                 await reply.notice(key)
 
-        async with self._reply(batch, run.record) as reply:
+        async with self._reply(batch, run.record).showing(batch.turn) as reply:
             return await self._outcome(work, reply, batch, can_try_again=True)
 
     async def obey(self, batch: Batch) -> State:

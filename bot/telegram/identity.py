@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from telegram import CallbackQuery, MaybeInaccessibleMessage, Message, Update, User
 from telegram.constants import ChatID, ChatType
 
-from bot.owner import Owner, Place
+from bot.owner import Lane, Owner, Place
 from bot.settings import SHARED_IDS
 from bot.texts import Language, language_of
 
@@ -39,6 +39,23 @@ class Refusal:
     place: Place
     language: Language
     key: str = "anonymous_hint"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The Stop button under the draft of a turn was pressed."""
+
+    lane: Lane
+    turn: int
+
+
+def stop_of(update: Update) -> Stop | None:
+    """A press on Stop. It names nobody, but only the person whose private chat it is can have pressed it."""
+    pressed = update.api_kwargs.get("stopped_message_generation")
+    if not pressed or pressed["chat"]["type"] != ChatType.PRIVATE or pressed["chat"]["id"] in SHARED_IDS:
+        return None
+    owner, thread = Owner(pressed["chat"]["id"]), pressed.get("message_thread_id")
+    return Stop(Lane(owner, Place(owner.id, None if thread == GENERAL_TOPIC else thread)), pressed["draft_id"])
 
 
 def identify(update: Update) -> Sender | Refusal | None:

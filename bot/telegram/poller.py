@@ -23,7 +23,7 @@ from bot.telegram.gateway import Sleep, pause_of, reason_of
 
 log = logging.getLogger(__name__)
 
-ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
+ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation")
 POLL_TIMEOUT = timedelta(seconds=25)
 ANSWER_SECONDS = 5
 """How much longer than the poll itself its answer may take."""

@@ -19,7 +19,7 @@ from bot.ports import Clock, Json
 from bot.session import clean
 from bot.telegram.commands import COMMANDS
 from bot.telegram.hints import Hints
-from bot.telegram.identity import Refusal, Sender, identify
+from bot.telegram.identity import Refusal, Sender, Stop, identify, stop_of
 from bot.telegram.inputs import Account, gathers, kind_of, wish
 
 log = logging.getLogger(__name__)
@@ -39,12 +39,16 @@ class Receiver:
 
     async def receive(self, *updates: Json) -> None:
         """Accept updates, as sent. Once this returns, Telegram may forget them; raises StoreError if not."""
-        entries = [entry for update in updates if (entry := self._read(update)) is not None]
+        read = [self._read(update) for update in updates]
+        entries = [entry for entry in read if isinstance(entry, Entry)]
         try:
             await self._accept(*entries)
         except Unstorable:
             for entry in entries:
                 await self._accept_alone(entry)
+        for stop in read:
+            if isinstance(stop, Stop):
+                await self._inbox.stop(stop.lane, stop.turn)
 
     async def _accept(self, *entries: Entry) -> None:
         if entries and not await self._inbox.put(*entries):
@@ -56,17 +60,19 @@ class Receiver:
         except Unstorable as failure:
             log.warning("update %d cannot be stored and is dropped: %s", entry.id, failure)
 
-    def _read(self, raw: Json) -> Entry | None:
-        """The entry of an update; None where it asks nothing of us, or nobody may ask."""
+    def _read(self, raw: Json) -> Entry | Stop | None:
+        """What an update asks; None where it asks nothing of us, or nobody may ask."""
         try:
             return self._sorted(Update.de_json(clean(raw)))
         except Exception as error:  # noqa: BLE001 - one bad update must not stop the intake
             log.warning("update %d could not be read and is dropped: %s", raw["update_id"], whereabouts(error))
             return None
 
-    def _sorted(self, update: Update) -> Entry | None:
+    def _sorted(self, update: Update) -> Entry | Stop | None:
         kind = kind_of(update, self._account)
         if kind is None:
+            if (stop := stop_of(update)) is not None:
+                return stop
             log.debug("update %d asks nothing of us", update.update_id)
             return None
         match identify(update):

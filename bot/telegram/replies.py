@@ -1,5 +1,7 @@
-"""The way back to one person in one Place: typing, notices in their language, the answer in parts.
+"""The way back to one person in one Place: typing, the answer as it grows, notices in their language, its parts.
 
+What shows an answer while it grows is a preview; where that is a message, the first part takes its place, and so does
+the sentence that says why there will be no answer.
 Part n + 1 is sent only after Telegram has confirmed part n, or nobody can say whether it arrived: then the rest must
 still go out. A notice is our own sentence and is sent literally; only the model's text is Markdown.
 """
@@ -18,6 +20,7 @@ from bot.owner import Place
 from bot.telegram.buttons import REPEAT, RETRY, under
 from bot.telegram.formatting import chunks_of
 from bot.telegram.gateway import Gateway
+from bot.telegram.previews import Preview, canvas_for
 from bot.telegram.splitting import Chunk, split
 from bot.texts import Language, text
 
@@ -41,15 +44,26 @@ class TelegramReply:
         self._record = record
         self._grown: list[str] = []
         self._typing: asyncio.Task[None] | None = None
+        self._turn = 0
+        self._preview: Preview | None = None
+
+    def showing(self, turn: int) -> Self:
+        """Let the text of this turn be seen while it grows."""
+        if self._record is not None:
+            self._turn = turn
+            canvas = canvas_for(self._gateway, self._place, turn, self._record, self._reply_to)
+            self._preview = Preview(canvas, self._gateway, self._record, lambda: self.shown)
+        return self
 
     async def __aenter__(self) -> Self:
-        self._typing = asyncio.create_task(self._gateway.keep_typing(self._place), name="typing")
+        typing = self._gateway.keep_typing(self._place, lambda: self._preview is not None and self._preview.is_seen)
+        self._typing = asyncio.create_task(typing, name="typing")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._stop_typing()
+        await self._calm()
 
     @property
     def shown(self) -> str:
@@ -59,10 +73,14 @@ class TelegramReply:
     def grow(self, delta: str) -> None:
         """More text of the answer has arrived."""
         self._grown.append(delta)
+        if self._preview is not None:
+            self._preview.changed()
 
     def restart(self) -> None:
         """What has grown so far is void."""
         self._grown.clear()
+        if self._preview is not None:
+            self._preview.changed()
 
     async def notice(self, key: str, **values: str) -> None:
         """Say one of our own sentences."""
@@ -77,7 +95,10 @@ class TelegramReply:
         *earlier, last = split(words)
         for chunk, below in (*((one, None) for one in earlier), (last, markup)):
             self._require_lease()
-            await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=below)
+            if not await self._instead(chunk, below):
+                await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=below)
+        if self._preview is not None:
+            self._preview.changed()  # the message has wiped the draft off
 
     async def replace(self, message_id: int, words: str, markup: InlineKeyboardMarkup | None = None) -> None:
         """Put plain words in the place of a message of ours, if it is still there."""
@@ -86,18 +107,42 @@ class TelegramReply:
     async def deliver(self, markdown: str, *, turn: int) -> None:
         """Send the answer of this turn, from the first part that no earlier run has sent."""
         chunks = await chunks_of(markdown) or split(text("error_empty_answer", self._language))
-        await self._stop_typing()
+        await self._calm()
         for chunk in chunks[self._record.parts_sent(turn) if self._record else 0 :]:
             await self._send_part(chunk, turn, self._to_offer(turn) if chunk is chunks[-1] else None)
 
     async def _send_part(self, chunk: Chunk, turn: int, offered: int | None) -> None:
         self._require_lease()
         markup = None if offered is None else under(REPEAT, offered, self._language)
-        message_id = await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=markup)
+        message_id = None
+        if self._record is not None and self._record.parts_sent(turn) == 0:
+            message_id = await self._in_place(turn, chunk, markup)
+        if message_id is None:
+            message_id = await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=markup)
         if self._record is not None:
             await self._record.part_sent(turn, message_id)
             if offered is not None and message_id is not None:
                 await self._record.offered()
+
+    async def _instead(self, chunk: Chunk, markup: InlineKeyboardMarkup | None) -> bool:
+        """Put this in the place of a preview of an answer that will not come; False where there is none."""
+        if self._grown or self._record is None or self._preview is None:
+            return False
+        await self._preview.settled()
+        if await self._in_place(self._turn, chunk, markup) is None:
+            return False
+        await self._record.previewed(self._turn, None)
+        return True
+
+    async def _in_place(self, turn: int, chunk: Chunk, markup: InlineKeyboardMarkup | None) -> int | None:
+        """Put this in the place of the preview; the message's id, None where there is none (any more)."""
+        message_id = self._record.preview(turn) if self._record is not None else None
+        if message_id is None:
+            return None
+        if not await self._gateway.edit(self._place, message_id, chunk, markup=markup):
+            return None
+        self._reply_to = None
+        return message_id
 
     def _to_offer(self, turn: int) -> int | None:
         """An earlier turn whose answer may not have arrived: under the next answer stands a button that repeats it."""
@@ -114,8 +159,10 @@ class TelegramReply:
         reply_to, self._reply_to = self._reply_to, None
         return reply_to
 
-    async def _stop_typing(self) -> None:
-        """Before the first part is sent: an indicator that comes after the last one would promise more."""
+    async def _calm(self) -> None:
+        """Before the first part is sent: a preview or an indicator that comes after the last one would promise more."""
+        if self._preview is not None:
+            await self._preview.end()
         if self._typing is not None:
             await end(self._typing)
             self._typing = None

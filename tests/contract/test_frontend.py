@@ -33,6 +33,7 @@ from bot.telegram.handlers import TelegramFrontend
 from bot.telegram.hints import Hints
 from bot.telegram.identity import Sender, identify
 from bot.telegram.inputs import Account, kind_of
+from bot.telegram.limiter import Limiter
 from bot.texts import LANGUAGES, text
 from bot.turn import Turns
 from tests.agents import MODEL, agent
@@ -76,7 +77,8 @@ class Office:
         new_id = lambda: f"{next(ids):032x}"  # noqa: E731 - a factory, passed on
         turns = Turns(self.sessions, agent(self.model, attempts=1), compactor, count_words, clock, new_id, LIFETIME)
         desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), choices, LIFETIME, self.try_again)
-        gateway = Gateway(bot, sleep=Naps(hold=4))
+        self.naps = Naps(hold=4)
+        gateway = Gateway(bot, sleep=self.naps, limiter=Limiter(self.naps.now))
         self.hints = Hints(gateway, clock)
         self.frontend = TelegramFrontend(turns, desk, gateway, self.hints, self.account)
 
@@ -230,6 +232,7 @@ async def test_a_turn_that_was_committed_before_new_came_is_delivered_and_not_de
     office.server.faults.next("sendMessage", Fault.too_many(27))
     with pytest.raises(ChatBusy):
         await office.answer(batch)
+    office.naps.passed += 27
     await office.carry_out("decline", batch)
 
     assert anna.chat.text == "The answer."
@@ -259,6 +262,7 @@ async def test_what_a_busy_chat_cannot_be_told_now_is_told_later(office, anna, d
     office.server.faults.next("sendMessage", Fault.too_many(27))
     with pytest.raises(ChatBusy):
         await office.carry_out(deed, batch)
+    office.naps.passed += 27
     await office.carry_out(deed, batch)
     assert len(anna.chat.answers) == 1
 
@@ -325,6 +329,7 @@ async def test_what_a_penalty_held_back_is_delivered_by_the_next_run_without_ask
     assert busy.value.seconds == 27
     assert len(anna.chat.answers) == 1
 
+    office.naps.passed += 27
     assert await office.answer(batch) == "done"
     assert [shown.text.split()[0] for shown in anna.chat.answers] == ["one", "two", "three"]
     assert len(office.model.requests) == 1
@@ -391,6 +396,7 @@ async def test_an_apology_waits_for_a_busy_chat(office, anna):
     office.server.faults.next("sendMessage", Fault.too_many(27))
     with pytest.raises(ChatBusy):
         await office.answer(batch)
+    office.naps.passed += 27
     assert await office.answer(batch) == "done"
     assert anna.chat.text == "Hello!"
 

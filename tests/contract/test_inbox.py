@@ -278,6 +278,37 @@ async def test_a_cancelling_command_is_told_to_the_lane_it_stands_in_and_to_no_o
     assert not await inbox.cancelled([])
 
 
+async def test_a_turn_that_is_stopped_leaves_what_waits_behind_it_alone(inbox):
+    claim = await claimed(inbox, entry(1))
+    running = await inbox.next(claim)
+    await inbox.put(entry(2))
+    await inbox.stop(ANNA, 1)
+    await inbox.stop(BORIS, 1)
+
+    [(lane, before)] = (await inbox.cancelled([ANNA.id, BORIS.id])).items()
+    assert (lane, running.turn < before, before <= 2) == (ANNA.id, True, True)
+    claim = await inbox.finish(running, "done")
+    behind = await inbox.next(claim)
+    assert (ids(behind), behind.overtaken) == ([2], False)
+
+
+async def test_a_late_stop_takes_back_no_command(inbox):
+    await claimed(inbox, entry(1), new(3))
+    await inbox.stop(ANNA, 1)
+    assert dict(await inbox.cancelled([ANNA.id])) == {ANNA.id: 3}
+
+
+async def test_the_preview_of_a_turn_is_known_to_its_next_run(inbox):
+    claim = await claimed(inbox, entry(1), entry(2))
+    record = inbox.record(await inbox.next(claim))
+    assert record.preview(1) is None
+    await record.previewed(1, 55)
+    for known in (record, inbox.record(await inbox.next(claim))):
+        assert (known.preview(1), known.preview(2)) == (55, None)
+    await record.previewed(1, None)
+    assert inbox.record(await inbox.next(claim)).preview(1) is None
+
+
 async def test_messages_before_a_cancelling_command_are_overtaken_and_those_after_it_are_not(inbox):
     claim = await claimed(inbox, entry(1), entry(2), new(3), entry(4))
     seen = [(ids(batch), batch.overtaken) for batch in await handled(inbox, claim)]

@@ -129,7 +129,7 @@ async def test_it_asks_for_what_it_handles_and_drops_nothing_that_waits(intake, 
     async with intake.polling():
         await intake.until(lambda: intake.inbox.entries)
     [poll, *_] = intake.server.journal.of("getUpdates")
-    for kind in ("message", "edited_message", "callback_query", "my_chat_member"):
+    for kind in ("message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"):
         assert kind in poll.params["allowed_updates"]
     assert intake.server.journal.of("deleteWebhook")[0].params.get("drop_pending_updates") in {None, "false", False}
 

@@ -14,6 +14,7 @@ from bot.owner import Place
 from bot.store.memory_inbox import MemoryRecord
 from bot.telegram.gateway import TRIES, UNREACHED, Gateway
 from bot.telegram.handlers import application
+from bot.telegram.limiter import Limiter
 from bot.telegram.replies import TelegramReply
 from bot.telegram.splitting import Chunk
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
@@ -42,7 +43,7 @@ def naps():
 
 @pytest.fixture
 def gateway(line, naps):
-    return Gateway(line[1], longest_wait=timedelta(seconds=60), sleep=naps)
+    return Gateway(line[1], longest_wait=timedelta(seconds=60), sleep=naps, limiter=Limiter(naps.now))
 
 
 @pytest.fixture
@@ -252,7 +253,7 @@ async def test_an_error_text_does_not_quote_the_answer(reply, server, anna):
 async def test_a_penalty_is_waited_out_and_the_part_sent_once(reply, server, anna, naps):
     server.faults.next("sendMessage", Fault.delay(0), Fault.too_many(27))
     await reply.deliver(THREE_PARTS, turn=1)
-    assert naps.taken == [27]
+    assert naps.taken == [27, 1]  # from then on the chat gets a call a second
     assert [shown.text.split()[0] for shown in anna.chat.answers] == ["one", "two", "three"]
 
 
@@ -268,7 +269,7 @@ async def test_a_long_penalty_is_not_slept_here(line, anna, naps):
     server, bot = line
     server.faults.always("sendMessage", Fault.too_many(27))
     with pytest.raises(ChatBusy) as busy:
-        await TelegramReply(Gateway(bot, sleep=naps), HERE, "en").deliver("here", turn=1)
+        await TelegramReply(Gateway(bot, sleep=naps, limiter=Limiter(naps.now)), HERE, "en").deliver("here", turn=1)
     assert (busy.value.seconds, naps.taken) == (27, [])
     assert len(sends(server)) == 1
 
@@ -277,7 +278,9 @@ async def test_short_penalties_are_waited_out_until_they_make_a_long_one(line, a
     server, bot = line
     server.faults.always("sendMessage", Fault.too_many(1))
     with pytest.raises(ChatBusy) as busy:
-        await TelegramReply(Gateway(bot, longest_wait=timedelta(seconds=2), sleep=naps), HERE, "en").notice("new_done")
+        await TelegramReply(
+            Gateway(bot, longest_wait=timedelta(seconds=2), sleep=naps, limiter=Limiter(naps.now)), HERE, "en"
+        ).notice("new_done")
     assert (busy.value.seconds, naps.taken) == (1, [1, 1])
 
 
@@ -296,7 +299,7 @@ async def test_a_penalty_in_one_chat_delays_no_other(gateway, server, anna, naps
 async def test_what_cannot_have_arrived_is_tried_again_and_given_up_for_now(naps):
     """Nobody listens at this address: the lane is given back, and the message waits in the inbox."""
     bot = application("1:x", "http://127.0.0.1:9").bot
-    gateway = Gateway(bot, sleep=naps)
+    gateway = Gateway(bot, sleep=naps, limiter=Limiter(naps.now))
     await bot.request.initialize()
     try:
         with pytest.raises(ChatBusy) as busy:
@@ -383,11 +386,12 @@ async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out
 
 async def test_a_part_that_met_a_long_penalty_is_the_first_of_the_next_run(line, server, anna, naps):
     """C89"""
-    record, gateway = Ledger(), Gateway(line[1], sleep=naps)
+    record, gateway = Ledger(), Gateway(line[1], sleep=naps, limiter=Limiter(naps.now))
     server.faults.next("sendMessage", Fault.delay(0), Fault.too_many(27))
     with pytest.raises(ChatBusy):
         await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
     assert words(anna) == ["one"]
+    naps.passed += 27
     await TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
 
     assert words(anna) == ["one", "two", "three"]

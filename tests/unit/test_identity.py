@@ -6,8 +6,8 @@ import pytest
 from telegram import Update
 from telegram.constants import ChatID
 
-from bot.owner import Owner, Place
-from bot.telegram.identity import Refusal, Sender, identify
+from bot.owner import Lane, Owner, Place
+from bot.telegram.identity import Refusal, Sender, Stop, identify, stop_of
 
 ANNA = {"id": 7, "is_bot": False, "first_name": "Anna", "language_code": "ru"}
 PRIVATE = {"id": 7, "type": "private", "first_name": "Anna"}
@@ -131,3 +131,22 @@ def test_an_id_that_many_share_is_nobody_and_gets_a_hint(fields):
 def test_what_is_in_nobodys_or_anothers_name_has_no_owner(refused):
     """C60, C62: no error either, and `effective_user` is set for some of these."""
     assert identify(refused) is None
+
+
+# ------------------------------------------------------------------------------------------- the Stop button
+
+
+@pytest.mark.parametrize(("thread", "place"), [(None, Place(7)), (1, Place(7)), (30, Place(7, 30))])
+def test_stop_is_pressed_by_the_one_whose_private_chat_it_is(thread, place):
+    """The update names nobody; it is enough for the turn of that draft in that chat, and for nothing else."""
+    pressed = update("stopped_message_generation", chat=PRIVATE, draft_id=12, message_thread_id=thread)
+    assert stop_of(pressed) == Stop(Lane(Owner(7), place), 12)
+
+
+@pytest.mark.parametrize("chat", [GROUP, {**PRIVATE, "id": 777000}])
+def test_a_stop_of_nobodys_stops_nothing(chat):
+    assert stop_of(update("stopped_message_generation", chat=chat, draft_id=12)) is None
+
+
+def test_a_message_stops_nothing():
+    assert stop_of(update(**message())) is None

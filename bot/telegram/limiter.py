@@ -1,0 +1,92 @@
+"""How fast Telegram may be called: told by Telegram's rules beforehand, and by its 429s.
+
+What has to be said (an answer, a notice) waits for its turn: never longer than the process as a whole is too fast, and
+in a chat that Telegram has slowed down a second after the call before. What is a mere courtesy (a preview, the typing
+indicator) goes out only where there is plenty of room, and never delays the rest. A penalty belongs to one chat: no
+other chat waits for it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil
+
+IN_ALL = 28
+"""Calls a second, of 30 that Telegram grants."""
+COURTESIES = 15
+"""Calls within a second beside which a courtesy still has room."""
+IN_A_GROUP = 10
+"""Calls within a minute beside which a courtesy still has room in a group, where Telegram grants 20."""
+APART = 0.9
+"""Seconds between a courtesy and the call before it in the same chat."""
+SLOWED = 60.0
+"""How long after a penalty its chat gets a call a second and no courtesies."""
+REMEMBERED = 10_000
+
+
+@dataclass(slots=True)
+class _Chat:
+    last: float = float("-inf")
+    of_late: deque[float] = field(default_factory=lambda: deque(maxlen=IN_A_GROUP))
+    until: float = 0.0
+    slow_until: float = 0.0
+
+    def is_forgettable(self, now: float) -> bool:
+        return max(self.last + SLOWED, self.until, self.slow_until) < now
+
+
+class Limiter:
+    """The calls of this process, as far as they matter for the next one."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._calls: deque[float] = deque(maxlen=IN_ALL)
+        self._chats: dict[int, _Chat] = {}
+
+    def reserve(self, chat_id: int) -> float:
+        """Take the next turn for something that has to be said; the seconds until it comes."""
+        now, chat = self._now(), self._chat(chat_id)
+        turn = max(now, self._calls[0] + 1.0) if len(self._calls) == IN_ALL else now
+        if turn < chat.slow_until:
+            turn = max(turn, chat.last + 1.0)
+        self._note(chat, turn)
+        return turn - now
+
+    def has_room(self, chat_id: int) -> bool:
+        """Whether a courtesy may go out now; if so, it counts."""
+        now, chat = self._now(), self._chat(chat_id)
+        if now < max(chat.until, chat.slow_until, chat.last + APART):
+            return False
+        if sum(at > now - 1.0 for at in self._calls) >= COURTESIES:
+            return False
+        if chat_id < 0 and sum(at > now - 60.0 for at in chat.of_late) >= IN_A_GROUP:
+            return False
+        self._note(chat, now)
+        return True
+
+    def penalise(self, chat_id: int, seconds: float) -> None:
+        """Telegram wants no call to this chat for so long."""
+        chat = self._chat(chat_id)
+        chat.until = self._now() + seconds
+        chat.slow_until = chat.until + SLOWED
+
+    def penalty(self, chat_id: int) -> float:
+        """The seconds that are left of a penalty, rounded up as Telegram counts them."""
+        return float(max(ceil(self._chat(chat_id).until - self._now()), 0))
+
+    def served(self, chat_id: int) -> None:
+        """The penalty was waited out."""
+        self._chat(chat_id).until = 0.0
+
+    def _note(self, chat: _Chat, turn: float) -> None:
+        self._calls.append(turn)
+        chat.of_late.append(turn)
+        chat.last = turn
+
+    def _chat(self, chat_id: int) -> _Chat:
+        if len(self._chats) >= REMEMBERED:
+            now = self._now()
+            self._chats = {known: chat for known, chat in self._chats.items() if not chat.is_forgettable(now)}
+        return self._chats.setdefault(chat_id, _Chat())

@@ -1,0 +1,159 @@
+"""An answer while it grows: a draft in a private chat, a message that is edited in a group.
+
+A preview is a courtesy. It is painted beside the turn and never delays it, not faster than Telegram likes, and after
+the first failure no more in this turn; the answer itself is sent by others, when it is committed. What is being painted
+when the preview ends is finished first, so that no preview comes after the answer.
+
+A draft is named after its turn, so a press on its Stop button says which turn to stop. The message in a group is
+written down with the turn: the answer takes its place, also after a crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot.errors import BotError
+from bot.inbox import Record
+from bot.ops.stopping import end, unless
+from bot.owner import Place
+from bot.telegram.formatting import chunks_of
+from bot.telegram.gateway import Gateway
+from bot.telegram.splitting import Chunk
+
+log = logging.getLogger(__name__)
+
+FIRST_SECONDS = 0.6
+"""An answer that is there by then needs no preview."""
+NO_ROOM_SECONDS = 0.4
+CHARS_A_SECOND = 4000
+"""How much longer a long text is shown before the next look at it: each is formatted anew, from its beginning."""
+KEEP_ALIVE_SECONDS = 20.0
+"""A draft is seen for half a minute."""
+
+
+class Canvas(Protocol):
+    """Where a preview is shown."""
+
+    pace: float
+    """Seconds between two looks."""
+
+    async def paint(self, chunks: Sequence[Chunk]) -> bool:
+        """Show the text as far as it has grown; False: there is no room for it now. Raises a BotError."""
+
+
+@dataclass(slots=True)
+class DraftCanvas:
+    """A draft in a private chat, with a Stop button. Of a long text it shows the part that is being written."""
+
+    gateway: Gateway
+    place: Place
+    turn: int
+    pace: float = 1.2
+
+    async def paint(self, chunks: Sequence[Chunk]) -> bool:
+        return await self.gateway.draft(self.place, self.turn, chunks[-1])
+
+
+@dataclass(slots=True)
+class MessageCanvas:
+    """A message in a group; of a long text its first part."""
+
+    gateway: Gateway
+    place: Place
+    turn: int
+    record: Record
+    reply_to: int | None
+    pace: float = 3.0
+    _shown: Chunk | None = None
+
+    async def paint(self, chunks: Sequence[Chunk]) -> bool:
+        if chunks[0] == self._shown:
+            return True
+        known = self.record.preview(self.turn)
+        message_id = await self.gateway.glimpse(self.place, chunks[0], message_id=known, reply_to=self.reply_to)
+        if message_id is None:
+            return False
+        if message_id != known:
+            await self.record.previewed(self.turn, message_id)
+        self._shown = chunks[0]
+        return True
+
+
+class Preview:
+    """Shows a growing text on a canvas, until it is ended."""
+
+    def __init__(self, canvas: Canvas, gateway: Gateway, record: Record, text: Callable[[], str]) -> None:
+        self._canvas = canvas
+        self._gateway = gateway
+        self._record = record
+        self._text = text
+        self._changed = asyncio.Event()
+        self._over = asyncio.Event()
+        self._brush = asyncio.Lock()
+        self._painting: asyncio.Task[None] | None = None
+        self.is_seen = False
+        """Whether a person sees by it that an answer is being written."""
+
+    def changed(self) -> None:
+        """The text is another one now, or was wiped off. Returns at once."""
+        self._changed.set()
+        if self._painting is None and not self._over.is_set():
+            self._painting = asyncio.create_task(self._paint(), name="preview")
+
+    async def settled(self) -> None:
+        """Return when nothing is being painted."""
+        async with self._brush:
+            return
+
+    async def end(self) -> None:
+        """Paint nothing any more."""
+        self._over.set()
+        if self._painting is not None:
+            try:
+                await asyncio.wait({self._painting})
+            finally:
+                await end(self._painting)
+
+    async def _paint(self) -> None:
+        try:
+            await self._pause(FIRST_SECONDS)
+            while not self._over.is_set():
+                await self._pause(await self._paint_once())
+                await unless(self._over, self._news())
+        except BotError as failure:
+            log.info("no more previews in this turn: %s", failure)
+        finally:
+            self.is_seen = False
+
+    async def _paint_once(self) -> float:
+        """Show what there is; the seconds until the next look."""
+        self._record.require_lease()
+        self._changed.clear()
+        text = self._text()
+        chunks = await chunks_of(text)
+        if chunks and not self._over.is_set():
+            async with self._brush:
+                is_seen = await self._canvas.paint(chunks)
+            if not is_seen:
+                self._changed.set()
+                return NO_ROOM_SECONDS
+            self.is_seen = True
+        return self._canvas.pace + len(text) / CHARS_A_SECOND
+
+    async def _pause(self, seconds: float) -> None:
+        await unless(self._over, self._gateway.sleep(seconds))
+
+    async def _news(self) -> None:
+        """Until the text has changed, or what is shown would fade."""
+        await unless(self._changed, self._gateway.sleep(KEEP_ALIVE_SECONDS))
+
+
+def canvas_for(gateway: Gateway, place: Place, turn: int, record: Record, reply_to: int | None) -> Canvas:
+    """What a preview can be shown on in this place."""
+    if place.is_private:
+        return DraftCanvas(gateway, place, turn)
+    return MessageCanvas(gateway, place, turn, record, reply_to)

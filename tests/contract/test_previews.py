@@ -1,0 +1,276 @@
+"""What a person sees of an answer while it grows: drafts and edits over HTTP, against a strict stand-in."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.demo.telegram.faults import Fault
+from bot.errors import LaneLost
+from bot.owner import Place
+from bot.store.memory_inbox import MemoryRecord
+from bot.telegram.gateway import Gateway
+from bot.telegram.limiter import Limiter
+from bot.telegram.previews import KEEP_ALIVE_SECONDS
+from bot.telegram.replies import TelegramReply
+from tests.telegrams import PENALTIES_WARN, Naps, telegram
+
+pytestmark = PENALTIES_WARN
+
+TURN = 870_000_001
+WORDS = ["**Herons** ", "are `long-legged` birds. ", "They stand ", "still."]
+WHOLE = "Herons are long-legged birds. They stand still."
+
+
+class Stage:
+    """One bot, its gateway, and the time that passes by its naps."""
+
+    def __init__(self, server, bot):
+        self.server, self.bot = server, bot
+        self.naps = Naps(hold=4)
+        self.record = MemoryRecord()
+        self.restart()
+
+    def restart(self):
+        """A new process: the same record, nothing else."""
+        self.gateway = Gateway(self.bot, sleep=self.naps, limiter=Limiter(self.naps.now))
+
+    def reply(self, place, reply_to=None):
+        return TelegramReply(self.gateway, place, "en", reply_to=reply_to, record=self.record).showing(TURN)
+
+    async def until(self, predicate):
+        return await self.server.until(predicate)
+
+    def calls(self, method):
+        return self.server.journal.of(method)
+
+
+@pytest.fixture
+async def stage():
+    async with telegram() as (server, bot):
+        yield Stage(server, bot)
+
+
+@pytest.fixture
+def anna(stage):
+    person = stage.server.person(7, "Anna")
+    person.starts()
+    return person
+
+
+@pytest.fixture
+def group(stage, anna):
+    return stage.server.supergroup(members=[anna])
+
+
+def draft(anna):
+    found = anna.chat.draft(anna.world.now)
+    return found and found.text
+
+
+# ------------------------------------------------------------------------------------------- in private
+
+
+async def test_a_draft_grows_formatted_and_ends_in_one_message(stage, anna):
+    """C90, C91: what is shown is what has come, from the first character on; the answer is a real message."""
+    seen = []
+    async with stage.reply(Place(7)) as reply:
+        for number in range(len(WORDS)):
+            reply.grow(WORDS[number])
+            shown = "".join(WORDS[: number + 1]).replace("*", "").replace("`", "").strip()
+            await stage.until(lambda shown=shown: draft(anna) == shown)
+            seen.append(draft(anna))
+        assert anna.chat.answers == []
+        assert anna.chat.draft(stage.server.world.now).can_stop
+        await reply.deliver("".join(WORDS), turn=TURN)
+
+    assert [message.text for message in anna.chat.answers] == [WHOLE]
+    assert all(WHOLE.startswith(prefix) for prefix in seen)
+    assert draft(anna) is None
+    assert {call.params["draft_id"] for call in stage.calls("sendMessageDraft")} == {str(TURN)}
+    assert all(call.params["text"] for call in stage.calls("sendMessageDraft"))
+
+
+async def test_no_draft_comes_after_the_answer(stage, anna):
+    gate = asyncio.Event()
+    stage.server.faults.next("sendMessageDraft", Fault.hold(gate))
+    async with stage.reply(Place(7)) as reply:
+        reply.grow("Herons")
+        await stage.until(lambda: stage.calls("sendMessageDraft"))
+        delivering = asyncio.create_task(reply.deliver("Herons.", turn=TURN))
+        reply.grow(" stand still")
+        gate.set()
+        await delivering
+
+    assert [call.method for call in stage.server.journal][-1] == "sendMessage"
+    assert draft(anna) is None
+
+
+async def test_a_draft_that_would_fade_is_shown_again(stage, anna):
+    stage.naps.hold = KEEP_ALIVE_SECONDS + 1
+    reply = stage.reply(Place(7))
+    reply.grow("Herons")
+    await stage.until(lambda: len(stage.calls("sendMessageDraft")) > 2)
+    assert draft(anna) == "Herons"
+    await reply.deliver("Herons.", turn=TURN)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [Fault.refused("TEXTDRAFT_PEER_INVALID"), Fault.too_many(2), Fault.dropped(), Fault.broken(404)],
+    ids=["refused", "too many", "dropped", "unknown"],
+)
+async def test_after_a_failure_there_are_no_more_previews_in_this_turn_and_the_answer_comes(stage, anna, fault):
+    """C88, C91: nothing is said about it, and nothing but the answer goes to that chat."""
+    stage.server.faults.always("sendMessageDraft", fault)
+    async with stage.reply(Place(7)) as reply:
+        reply.grow("Herons ")
+        await stage.until(lambda: stage.calls("sendMessageDraft"))
+        for _ in range(20):
+            reply.grow("stand ")
+            await asyncio.sleep(0)
+        await reply.deliver("Herons stand.", turn=TURN)
+
+    assert [message.text for message in anna.chat.answers] == ["Herons stand."]
+    assert len(stage.calls("sendMessageDraft")) == 1
+
+
+async def test_formatting_that_telegram_cannot_read_is_left_out_of_the_draft(stage, anna):
+    stage.server.faults.next("sendMessageDraft", Fault.refused("can't parse entities: can't find end"))
+    async with stage.reply(Place(7)) as reply:
+        reply.grow("**Herons**")
+        await stage.until(lambda: draft(anna) == "Herons")
+    assert anna.chat.draft(stage.server.world.now).entities == ()
+
+
+async def test_a_notice_in_between_wipes_the_draft_off_for_a_moment_only(stage, anna):
+    """C92: nothing that was read vanishes."""
+    async with stage.reply(Place(7)) as reply:
+        reply.grow("Herons")
+        await stage.until(lambda: draft(anna) == "Herons")
+        await reply.notice("compaction_gap")
+        await stage.until(lambda: draft(anna) == "Herons")
+    assert len(anna.chat.answers) == 1
+
+
+async def test_a_long_answer_shows_the_part_that_is_being_written(stage, anna):
+    """C87"""
+    parts = [f"{word} " * 600 for word in ("one", "two", "three")]
+    async with stage.reply(Place(7)) as reply:
+        reply.grow("\n\n".join(parts))
+        await stage.until(lambda: (draft(anna) or "").endswith("three"))
+        await reply.deliver("\n\n".join(parts), turn=TURN)
+    together = " ".join(message.text for message in anna.chat.answers)
+    assert [together.count(word) for word in ("one", "two", "three")] == [600, 600, 600]
+
+
+async def test_after_the_lease_nothing_is_shown(stage, anna):
+    """C24"""
+
+    class Woken(MemoryRecord):
+        def require_lease(self):
+            raise LaneLost
+
+    stage.record = Woken()
+    async with stage.reply(Place(7)) as reply:
+        reply.grow("Herons")
+        await stage.until(lambda: not painting())
+    assert draft(anna) is None
+
+
+def painting():
+    return [task for task in asyncio.all_tasks() if task.get_name() == "preview"]
+
+
+# --------------------------------------------------------------------------------------------- in groups
+
+
+async def test_in_a_group_a_message_grows_and_becomes_the_answer(stage, anna, group):
+    asked = anna.says("herons?", chat=group)
+    async with stage.reply(Place(group.id), reply_to=asked.message_id) as reply:
+        reply.grow("**Herons** ")
+        await stage.until(lambda: group.text == "Herons")
+        reply.grow("stand ")
+        await stage.until(lambda: group.text == "Herons stand")
+        await reply.deliver("**Herons** stand still.", turn=TURN)
+
+    [answer] = group.answers
+    assert (answer.text, answer.entities[0]["type"]) == ("Herons stand still.", "bold")
+    assert answer.raw["reply_to_message"]["message_id"] == asked.message_id
+    assert len(stage.calls("sendMessage")) == 1
+
+
+async def test_what_was_seen_in_full_is_not_edited_again(stage, group):
+    """ "Not modified" means that it had arrived."""
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("Herons")
+        await stage.until(lambda: group.text == "Herons")
+        await reply.deliver("Herons", turn=TURN)
+    assert [message.text for message in group.answers] == ["Herons"]
+
+
+async def test_the_rest_of_a_long_answer_follows_the_preview(stage, group):
+    """C87: each piece once, no preview left beside the answer."""
+    parts = [f"{word} " * 600 for word in ("one", "two", "three")]
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("\n\n".join(parts))
+        await stage.until(lambda: group.answers)
+        await reply.deliver("\n\n".join(parts), turn=TURN)
+    assert [message.text.split()[0] for message in group.answers] == ["one", "two", "three"]
+
+
+async def test_after_a_crash_the_answer_takes_the_place_of_the_preview(stage, group):
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("Her")
+        await stage.until(lambda: group.answers)
+    stage.restart()
+    await stage.reply(Place(group.id)).deliver("Herons.", turn=TURN)
+    assert [message.text for message in group.answers] == ["Herons."]
+
+
+async def test_a_preview_that_was_deleted_is_followed_by_a_message(stage, anna, group):
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("Her")
+        await stage.until(lambda: group.answers)
+        anna.deletes(group.answers[0])
+        await reply.deliver("Herons.", turn=TURN)
+    assert [message.text for message in group.answers] == ["Herons."]
+
+
+async def test_the_apology_takes_the_place_of_an_answer_that_will_not_come(stage, group):
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("Her")
+        await stage.until(lambda: group.answers)
+        reply.restart()
+        await reply.notice("error_model_busy")
+    [shown] = group.answers
+    assert shown.text.startswith("The language model is overloaded")
+    assert stage.record.preview(TURN) is None
+
+
+async def test_a_penalty_on_an_edit_is_waited_out_by_the_answer(stage, group):
+    """C88, C89"""
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("Her")
+        await stage.until(lambda: group.answers)
+        stage.server.faults.next("editMessageText", Fault.too_many(2))
+        reply.grow("ons")
+        await stage.until(lambda: not painting())
+        await reply.deliver("Herons.", turn=TURN)
+    assert group.text == "Herons."
+    assert len(stage.calls("editMessageText")) == 2
+    assert 2 in stage.naps.taken
+
+
+async def test_in_a_group_previews_leave_room_for_answers(stage, group):
+    """Telegram grants 20 calls a minute to a group, edits and typing included."""
+    async with stage.reply(Place(group.id)) as reply:
+        for number in range(200):
+            reply.grow(f"{number} ")
+            await asyncio.sleep(0.001)
+        minutes = stage.naps.passed / 60
+    calls = [
+        call for call in stage.server.journal if call.method in {"sendMessage", "editMessageText", "sendChatAction"}
+    ]
+    assert len(calls) <= 10 * (minutes + 1)
