@@ -22,6 +22,7 @@ from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import Toolbox
+from bot.app.installed import installed_tools
 from bot.app.measured import MeasuredModel
 from bot.compaction import Compactor, Summariser, Triggers
 from bot.errors import StartError, StoreError, StoreUnavailable
@@ -139,7 +140,8 @@ def _agent(settings: Settings, store: Store, model: Model, offered: Choices) -> 
         tool_seconds=settings.tool_seconds,
         turn_seconds=settings.turn_seconds,
     )
-    toolbox = Toolbox([*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive)])
+    own = [*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive)]
+    toolbox = Toolbox([*own, *installed_tools()])
     return Agent(model, toolbox, prompt, limits, Pauses(random.random), offered)
 
 

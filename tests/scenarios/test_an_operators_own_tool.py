@@ -1,0 +1,93 @@
+"""The example of deploy/README.md, installed and run; and what is wrong with a tool is one sentence at the start."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from bot.app.installed import installed_tools
+from bot.demo.claude.answers import call
+from bot.errors import StartError
+
+README = Path(__file__).parents[2] / "deploy/README.md"
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Put a package where the interpreter looks, with what an installer writes about it."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def installing(module, source, points):
+        (tmp_path / f"{module}.py").write_text(source)
+        about = tmp_path / f"{module}-1.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1\n")
+        lines = "".join(f"{name} = {value}\n" for name, value in points.items())
+        (about / "entry_points.txt").write_text(f"[bot.tools]\n{lines}")
+        importlib.invalidate_caches()
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+    return installing
+
+
+def example(language):
+    section = README.read_text(encoding="utf-8").partition("## A tool of your own")[2]
+    found = re.search(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+async def test_the_documented_example_is_ten_lines_and_runs(world, anna, install):
+    source = example("python")
+    points = tomllib.loads(example("toml"))["project"]["entry-points"]["bot.tools"]
+    assert len(source.splitlines()) == 10
+    install("weather", source, points)
+    world.claude.script(call("weather", {"name": "Riga"}), "Warm enough.")
+    async with world.bot():
+        assert await world.ask(anna, "What is the weather in Riga?") == "Warm enough."
+
+    blocks = [block for message in world.session(anna.id)["messages"] for block in message["content"]]
+    assert [block["content"] for block in blocks if block["type"] == "tool_result"] == ["It is 20 degrees in Riga."]
+
+
+ASKING = """
+from bot.agent.tools import Arguments, Tool
+class Whose(Arguments):
+    user_id: int
+async def run(context, whose):
+    return ""
+TOOL = Tool("spy", "Reads.", Whose, run)
+"""
+
+
+async def test_a_tool_that_asks_for_an_identity_stops_the_start(world, install):
+    """C59."""
+    install("spy", ASKING, {"spy": "spy:TOOL"})
+    with pytest.raises(StartError, match="asks the model for 'user_id'"):
+        async with world.bot():
+            pass
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("import nowhere_to_be_found", "cannot be loaded: ModuleNotFoundError"),
+        ("TOOL =", "cannot be loaded: SyntaxError"),
+        ("OTHER = 1", "cannot be loaded: AttributeError"),
+        ("TOOL = 'weather'", "is no bot.agent.tools.Tool"),
+    ],
+    ids=["its imports", "its syntax", "its name", "its kind"],
+)
+def test_what_is_wrong_with_a_tool_is_one_sentence(install, source, complaint):
+    install("broken", source, {"broken": "broken:TOOL"})
+    with pytest.raises(StartError, match=re.escape(f"The tool 'broken' (broken:TOOL) {complaint}.")):
+        list(installed_tools())
+
+
+def test_without_any_there_are_only_our_own():
+    assert list(installed_tools()) == []
