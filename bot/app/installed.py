@@ -27,9 +27,7 @@ def _loaded(point: EntryPoint) -> Tool:
     try:
         tool = point.load()
     except _BROKEN as fault:
-        raise StartError(
-            f"The tool {point.name!r} ({point.value}) cannot be loaded: {type(fault).__name__}."
-        ) from fault
+        raise StartError(f"{named} cannot be loaded: {type(fault).__name__}.") from fault
     if not isinstance(tool, Tool):
-        raise StartError(f"The tool {point.name!r} ({point.value}) is no bot.agent.tools.Tool.")
+        raise StartError(f"{named} is no bot.agent.tools.Tool.")
     return tool

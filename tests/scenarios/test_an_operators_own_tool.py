@@ -1,4 +1,4 @@
-"""The example of deploy/README.md, installed and run; and what is wrong with a tool is one sentence at the start."""
+"""The example of deploy/TOOLS.md, installed and run; and what is wrong with a tool is one sentence at the start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.app.installed import installed_tools
 from bot.demo.claude.answers import call
 from bot.errors import StartError
 
-README = Path(__file__).parents[2] / "deploy/README.md"
+GUIDE = Path(__file__).parents[2] / "deploy/TOOLS.md"
 
 
 @pytest.fixture
@@ -36,8 +36,7 @@ def install(tmp_path, monkeypatch):
 
 
 def example(language):
-    section = README.read_text(encoding="utf-8").partition("## A tool of your own")[2]
-    found = re.search(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    found = re.search(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     assert found is not None
     return found[1]
 
