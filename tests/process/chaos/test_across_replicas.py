@@ -6,19 +6,12 @@ import asyncio
 import signal
 import time
 
-from bot.demo.claude.faults import Fault as ModelFault
-from bot.demo.claude.stream import Wait
 from bot.texts import text
 from tests.process.chaos.ledger import read
-from tests.process.chaos.town import hooked
+from tests.process.chaos.town import hooked, thinks
 from tests.process.chaos.verdict import BURIED, DECLINED, INTERRUPTED, judge
 
 ANNA = 5001
-
-
-def thinks(seconds):
-    """The model is silent at first, then answers."""
-    return ModelFault("thinks", twist=lambda answer: answer, bend=lambda steps: [Wait(seconds), *steps])
 
 
 async def elsewhere(town, first, second):

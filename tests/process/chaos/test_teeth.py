@@ -12,7 +12,7 @@ import pytest
 
 from bot.demo.telegram.faults import Fault
 from tests.process.chaos.ledger import read
-from tests.process.chaos.town import LONG_EVERY, hooked
+from tests.process.chaos.town import LONG_EVERY, hooked, thinks
 from tests.process.chaos.verdict import judge
 
 ANNA = 5001
@@ -130,7 +130,7 @@ async def the_archive_refuses(town, mutant):
 async def two_processes_and_one_person(town, mutant):
     """C20"""
     await town.start(2, mutant=mutant)
-    town.claude.faults.slow(0.5)
+    town.claude.faults.next(thinks(4), times=None)
     town.line(town.person(ANNA))
 
 

@@ -19,10 +19,12 @@ from typing import Any
 from pymongo import MongoClient
 
 from bot.demo.claude.answers import Answer, Json, say
+from bot.demo.claude.faults import Fault
 from bot.demo.claude.journal import Exchange
 from bot.demo.claude.mind import answer as mind
 from bot.demo.claude.script import is_summary, last_words
 from bot.demo.claude.server import ClaudeServer
+from bot.demo.claude.stream import Wait
 from bot.demo.telegram.people import Person
 from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import SystemClock
@@ -63,6 +65,11 @@ def parrot(body: Json) -> Answer:
     if any(int(number) % LONG_EVERY == 0 for _, number in asked):
         return say("\n\n".join(f"{told} part {part} {'and so on ' * (PART_LENGTH // 10)}" for part in range(PARTS)))
     return say(told or f"You said: {words[-80:]}")
+
+
+def thinks(seconds: float) -> Fault:
+    """The model is silent at first, then answers."""
+    return Fault("thinks", twist=lambda answer: answer, bend=lambda steps: [Wait(seconds), *steps])
 
 
 @dataclass
