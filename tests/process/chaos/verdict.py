@@ -123,14 +123,18 @@ def _given_again(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
         for line in given.asked:
             if line not in committed or given.at <= committed[line]:
                 continue
-            if any(blow.kind == "freeze" and blow.end < given.at < blow.end + WAKING for blow in ledger.blows):
+            if _is_waking(ledger, given.at):
                 verdict.woken += 1
             else:
                 yield f"q{line[0]}x{line[1]} was given again {given.at - committed[line]} after its commit"
 
 
+def _is_waking(ledger: Ledger, at: datetime) -> bool:
+    return any(blow.kind == "freeze" and blow.end < at < blow.end + WAKING for blow in ledger.blows)
+
+
 def _out_of_order(ledger: Ledger, answers: Sequence[Sent]) -> Iterator[str]:
-    given = [line for given in ledger.given for line in given.asked]
+    given = [line for given in ledger.given if not _is_waking(ledger, given.at) for line in given.asked]
     committed = [line for commit in ledger.commits for line in commit.lines]
     read = [line for sent in answers if sent.arrived for line in sent.told]
     for what, lines in (("the model was given", given), ("was committed", committed), ("was answered", read)):
