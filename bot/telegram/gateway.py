@@ -143,6 +143,13 @@ class Gateway:
         except TelegramError as error:
             log.info("a press could not be answered: %s", reason_of(error))
 
+    async def leave(self, place: Place) -> None:
+        """Leave a group or channel. Who stays against its will answers nobody there all the same."""
+        try:
+            await self._bot.leave_chat(place.chat_id)
+        except TelegramError as error:
+            log.info("a chat could not be left: %s", reason_of(error))
+
     async def _send_once(
         self, outgoing: Outgoing, reply_to: int | None, markup: InlineKeyboardMarkup | None = None
     ) -> int:

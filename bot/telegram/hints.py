@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from datetime import datetime, timedelta
+from typing import Any
 
 from bot.errors import DeliveryError
 from bot.ops.stopping import end
@@ -41,9 +43,20 @@ class Hints:
         if len(self._told) >= REMEMBERED:
             self._told.clear()
         self._told[place, key] = now
-        task = asyncio.create_task(self._send(place, text(key, language)), name="hint")
+        self._begin(self._send(place, text(key, language)))
+
+    def leave(self, place: Place, key: str, language: Language) -> None:
+        """Say why, and leave the chat."""
+        self._begin(self._leave(place, text(key, language)))
+
+    def _begin(self, saying: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(saying, name="hint")
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+
+    async def _leave(self, place: Place, sentence: str) -> None:
+        await self._send(place, sentence)
+        await self._gateway.leave(place)
 
     async def close(self) -> None:
         """End what is still being said."""

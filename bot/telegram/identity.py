@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from telegram import CallbackQuery, MaybeInaccessibleMessage, Message, Update, User
-from telegram.constants import ChatID, ChatType
+from telegram.constants import ChatID, ChatMemberStatus, ChatType
 
 from bot.owner import Lane, Owner, Place
 from bot.settings import SHARED_IDS
 from bot.texts import Language, language_of
 
 GENERAL_TOPIC = 1
+_OUTSIDE = frozenset({ChatMemberStatus.LEFT, ChatMemberStatus.BANNED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,15 @@ def stop_of(update: Update) -> Stop | None:
         return None
     owner, thread = Owner(pressed["chat"]["id"]), pressed.get("message_thread_id")
     return Stop(Lane(owner, Place(owner.id, None if thread == GENERAL_TOPIC else thread)), pressed["draft_id"])
+
+
+def inviter(update: Update) -> Sender | None:
+    """Who has just brought the bot into a group or channel; None for any other update, and where it cannot be told."""
+    moved = update.my_chat_member
+    if moved is None or moved.chat.type == ChatType.PRIVATE:
+        return None
+    was_in, is_in = (member.status not in _OUTSIDE for member in (moved.old_chat_member, moved.new_chat_member))
+    return _sender(moved.from_user, Place(moved.chat.id)) if is_in and not was_in else None
 
 
 def identify(update: Update) -> Sender | Refusal | None:

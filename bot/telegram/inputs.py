@@ -10,7 +10,7 @@ of one paste become one text block again, joined without a character between the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
@@ -21,6 +21,7 @@ from telegramify_markdown import utf16_len
 from bot.inbox import Kind
 from bot.ports import Part, Question
 from bot.session import Block, clean, text_block
+from bot.telegram.descriptions import describe, origin
 
 PASTE_UNITS = 3900
 PASTE_WITHIN = timedelta(seconds=5)
@@ -34,20 +35,13 @@ UNREADABLE = {
     "photo": "unreadable_photo",
     "animation": "unreadable_animation",  # before "document": Telegram sends both for one animation
     "document": "unreadable_document",
-    "sticker": "unreadable_sticker",
-    "venue": "unreadable_location",
-    "location": "unreadable_location",
-    "contact": "unreadable_contact",
-    "poll": "unreadable_poll",
-    "dice": "unreadable_dice",
     "story": "unreadable_other",
     "game": "unreadable_other",
     "paid_media": "unreadable_other",
     "live_photo": "unreadable_photo",
-    "checklist": "unreadable_other",
 }
-"""Which field of a message means a kind we cannot read, and the sentence that says so. What is neither text nor here is
-no utterance at all: somebody joined, a title changed, a message was pinned."""
+"""Which field of a message means a kind we cannot read, and the sentence that says so. What is neither text nor here,
+and cannot be described, is no utterance at all: somebody joined, a title changed, a message was pinned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +104,8 @@ def wish(message: Message, account: Account) -> Wish | None:
 def read(updates: Sequence[Update]) -> Reading:
     """The question of a batch of messages, in the order sent."""
     messages = [(update.update_id, update.message) for update in updates if update.message is not None]
-    contents = [_blocks(message) for _, message in messages]
+    said = {message.media_group_id for _, message in messages if _words(message)} - {None}
+    contents = [_blocks(message, said) for _, message in messages]
     for at, ((_, earlier), (_, later)) in enumerate(pairwise(messages), start=1):
         if _continues(earlier, later):
             # The last piece carries the whole: if the first ones were answered before a crash, nothing is missing.
@@ -118,11 +113,16 @@ def read(updates: Sequence[Update]) -> Reading:
     parts = tuple(
         Part(update_id, content, message.date) for (update_id, message), content in zip(messages, contents, strict=True)
     )
-    unread = (_unreadable(message) for _, message in messages if not _words(message))
+    unread = (_unreadable(message) for _, message in messages if not _says(message, said))
     return Reading(
         Question(parts) if any(contents) else None,
         tuple(dict.fromkeys(key for key in unread if key is not None)),
     )
+
+
+def _says(message: Message, said: Container[str | None]) -> bool:
+    """Whether the model learns of it; a piece of an album whose caption it reads needs no words of its own."""
+    return bool(_words(message) or describe(message)) or message.media_group_id in said
 
 
 def _words(message: Message) -> str:
@@ -132,7 +132,7 @@ def _words(message: Message) -> str:
 
 
 def _says_something(message: Message) -> bool:
-    return bool(_words(message)) or _unreadable(message) is not None
+    return bool(_words(message) or describe(message)) or _unreadable(message) is not None
 
 
 def _unreadable(message: Message) -> str | None:
@@ -166,19 +166,20 @@ def _mentions(account: Account, message: Message) -> bool:
     )
 
 
-def _blocks(message: Message) -> tuple[Block, ...]:
-    words = _words(message)
-    if not words:
+def _blocks(message: Message, said: Container[str | None]) -> tuple[Block, ...]:
+    """What the model reads of a message; `said` names the albums that have a caption somewhere."""
+    if not _says(message, said):
         return ()
     unseen = _unreadable(message)
-    marks = (_quote(message), f"[{unseen.removeprefix('unreadable_')} attached; you cannot open it]" if unseen else "")
-    return tuple(text_block(text) for text in (*marks, words) if text)
+    attached = f"[{unseen.removeprefix('unreadable_')} attached; you cannot open it]" if unseen else ""
+    texts = (_quote(message), origin(message), describe(message), attached, _words(message))
+    return tuple(text_block(clean(text)) for text in texts if text)
 
 
 def _quote(message: Message) -> str:
     """What the message replies to, marked as a quotation line by line."""
     to = message.reply_to_message
-    quoted = message.quote.text if message.quote else (to.text or to.caption or "") if to else ""
+    quoted = message.quote.text if message.quote else (to.text or to.caption or describe(to)) if to else ""
     shortened = quoted if len(quoted) <= QUOTE_CHARS else f"{quoted[:QUOTE_CHARS]}…"
     return "\n".join(f"> {line}" for line in clean(shortened).strip().splitlines())
 

@@ -38,14 +38,15 @@ KEEP_ALIVE_SECONDS = 20.0
 class Canvas(Protocol):
     """Where a preview is shown."""
 
-    pace: float
-    """Seconds between two looks."""
+    @property
+    def pace(self) -> float:
+        """Seconds between two looks."""
 
     async def paint(self, chunks: Sequence[Chunk]) -> bool:
         """Show the text as far as it has grown; False: there is no room for it now. Raises a BotError."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class DraftCanvas:
     """A draft in a private chat, with a Stop button. Of a long text it shows the part that is being written."""
 
@@ -58,27 +59,28 @@ class DraftCanvas:
         return await self.gateway.draft(self.place, self.turn, chunks[-1])
 
 
-@dataclass(slots=True)
 class MessageCanvas:
     """A message in a group; of a long text its first part."""
 
-    gateway: Gateway
-    place: Place
-    turn: int
-    record: Record
-    reply_to: int | None
-    pace: float = 3.0
-    _shown: Chunk | None = None
+    pace = 3.0
+
+    def __init__(self, gateway: Gateway, place: Place, turn: int, record: Record, reply_to: int | None) -> None:
+        self._gateway = gateway
+        self._place = place
+        self._turn = turn
+        self._record = record
+        self._reply_to = reply_to
+        self._shown: Chunk | None = None
 
     async def paint(self, chunks: Sequence[Chunk]) -> bool:
         if chunks[0] == self._shown:
             return True
-        known = self.record.preview(self.turn)
-        message_id = await self.gateway.glimpse(self.place, chunks[0], message_id=known, reply_to=self.reply_to)
+        known = self._record.preview(self._turn)
+        message_id = await self._gateway.glimpse(self._place, chunks[0], message_id=known, reply_to=self._reply_to)
         if message_id is None:
             return False
         if message_id != known:
-            await self.record.previewed(self.turn, message_id)
+            await self._record.previewed(self._turn, message_id)
         self._shown = chunks[0]
         return True
 

@@ -1,7 +1,8 @@
 """The way in: an update becomes an inbox entry, or nothing, before Telegram may forget it.
 
 The same for every way in which updates come. Nothing is answered here, so the intake never waits for an answer. Who may
-talk is decided here: a stranger, or somebody who writes in the name of many, gets one sentence and no Session.
+talk is decided here: a stranger, or somebody who writes in the name of many, gets one sentence and no Session; a chat
+into which a stranger has brought the bot is left again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bot.ports import Clock, Json
 from bot.session import clean
 from bot.telegram.commands import COMMANDS
 from bot.telegram.hints import Hints
-from bot.telegram.identity import Refusal, Sender, Stop, identify, stop_of
+from bot.telegram.identity import Refusal, Sender, Stop, identify, inviter, stop_of
 from bot.telegram.inputs import Account, gathers, kind_of, wish
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,8 @@ class Receiver:
         if kind is None:
             if (stop := stop_of(update)) is not None:
                 return stop
+            if (host := inviter(update)) is not None and not self._allowed(host.owner):
+                self._hints.leave(host.place, "access_refused", host.language)
             log.debug("update %d asks nothing of us", update.update_id)
             return None
         match identify(update):

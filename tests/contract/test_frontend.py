@@ -289,9 +289,9 @@ async def test_the_batch_is_one_question(office, anna):
 
 
 async def test_what_cannot_be_read_gets_a_sentence_and_no_call_of_the_model(office, anna):
-    anna.sends({"dice": {"emoji": "🎲", "value": 4}})
+    anna.sends_photo()
     assert await office.answer() == "done"
-    assert anna.chat.text == text("unreadable_dice", "en")
+    assert anna.chat.text == text("unreadable_photo", "en")
     assert office.model.requests == []
 
 

@@ -318,6 +318,34 @@ async def test_a_stranger_whom_telegram_slows_down_holds_up_nobody(intake, anna)
     assert intake.inbox.words[0] == "hello"
 
 
+async def test_the_bot_leaves_a_group_into_which_a_stranger_brings_it(intake, anna):
+    boris = intake.server.person(BORIS, "Boris", "ru")
+    group = intake.server.supergroup(members=[boris, anna], standing="left")
+    intake.server.events.join(group, by=boris)
+    await intake.all_received()
+    await intake.until(lambda: group.standing == "left")
+    assert [shown.text[:9] for shown in group.answers] == ["Извините,"]
+
+
+@pytest.mark.parametrize("deed", ["join", "promote"])
+async def test_the_bot_stays_where_somebody_it_knows_brings_it_and_whatever_strangers_do_there(intake, anna, deed):
+    boris = intake.server.person(BORIS, "Boris")
+    group = intake.server.supergroup(members=[boris, anna], standing="left" if deed == "join" else "member")
+    getattr(intake.server.events, deed)(group, by=anna if deed == "join" else boris)
+    await intake.all_received()
+    assert group.standing in {"member", "administrator"}
+    assert group.answers == []
+
+
+async def test_a_chat_that_cannot_be_left_stops_nothing(intake):
+    boris = intake.server.person(BORIS, "Boris")
+    group = intake.server.supergroup(members=[boris], standing="left")
+    intake.server.faults.always("leaveChat", Fault.forbidden())
+    intake.server.events.join(group, by=boris)
+    await intake.all_received()
+    await intake.until(lambda: intake.server.journal.of("leaveChat"))
+
+
 async def test_an_anonymous_admin_gets_a_hint_where_the_bot_was_addressed(intake, anna):
     """C61: and never an Owner."""
     group = intake.server.supergroup(members=[anna])

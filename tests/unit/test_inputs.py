@@ -176,7 +176,7 @@ def test_a_paste_is_measured_in_utf16_units():
     ],
 )
 def test_what_follows_a_long_message_is_not_always_its_rest(later):
-    assert texts(update("x" * 4096), later) == [["x" * 4096], ["y"]]
+    assert [said[-1] for said in texts(update("x" * 4096), later)] == ["x" * 4096, "y"]
 
 
 def test_the_quoted_text_goes_along_marked_line_by_line():
@@ -199,6 +199,15 @@ def test_a_very_long_quote_is_shortened():
     assert len(quote) == len("> …") + 1000
 
 
+STICKER = {
+    "file_id": "f", "file_unique_id": "u", "type": "regular", "width": 1, "height": 1, "emoji": "👍",
+    "is_animated": False, "is_video": False,
+}  # fmt: skip
+POLL = {
+    "id": "1", "question": "Tea or coffee?", "total_voter_count": 0, "is_closed": False, "is_anonymous": True,
+    "type": "regular", "allows_multiple_answers": False, "allows_revoting": False, "members_only": False,
+    "options": [{"text": word, "voter_count": 0, "persistent_id": word} for word in ("tea", "coffee")],
+}  # fmt: skip
 PHOTO = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
 
 
@@ -215,8 +224,74 @@ def test_what_cannot_be_read_is_named_once_and_the_rest_is_answered():
 
 
 def test_there_is_no_question_where_nothing_can_be_read():
-    reading = read([update(dice={"emoji": "🎲", "value": 3})])
-    assert (reading.question, reading.unreadable) == (None, ("unreadable_dice",))
+    reading = read([update(photo=PHOTO)])
+    assert (reading.question, reading.unreadable) == (None, ("unreadable_photo",))
+
+
+def test_an_album_with_a_caption_is_one_question_without_a_complaint():
+    """C100"""
+    album = [update(photo=PHOTO, update_id=number, media_group_id="a") for number in (1, 2, 3)]
+    album[1] = update(photo=PHOTO, update_id=2, media_group_id="a", caption="which is best?")
+    unseen = "[photo attached; you cannot open it]"
+    assert texts(*album) == [[unseen], [unseen, "which is best?"], [unseen]]
+    assert read(album).unreadable == ()
+
+
+def test_an_album_without_a_word_is_named_once():
+    album = [update(photo=PHOTO, update_id=number, media_group_id="a") for number in (1, 2, 3)]
+    assert (read(album).question, read(album).unreadable) == (None, ("unreadable_photo",))
+
+
+POINT = {"latitude": 56.95, "longitude": 24.1}
+
+
+@pytest.mark.parametrize(
+    ("carried", "sentence"),
+    [
+        pytest.param({"location": POINT}, "[location: 56.95, 24.1]", id="location"),
+        pytest.param(
+            {"location": POINT, "venue": {"location": POINT, "title": "Cafe", "address": "Main St 1"}},
+            "[venue: Cafe, Main St 1, at 56.95, 24.1]",
+            id="venue",
+        ),
+        pytest.param(
+            {"contact": {"phone_number": "+37120000000", "first_name": "Ilze", "last_name": "Ozola"}},
+            "[contact: Ilze Ozola, +37120000000]",
+            id="contact",
+        ),
+        pytest.param({"dice": {"emoji": "🎯", "value": 6}}, "[a throw of 🎯: 6]", id="dice"),
+        pytest.param({"sticker": STICKER}, "[sticker 👍]", id="sticker"),
+        pytest.param({"sticker": {**STICKER, "emoji": None}}, "[sticker]", id="sticker without a sign"),
+        pytest.param({"poll": POLL}, "[poll: Tea or coffee? Options: tea; coffee]", id="poll"),
+    ],
+)
+def test_what_can_be_said_in_a_sentence_is_said_to_the_model(carried, sentence):
+    asked = update(**carried)
+    assert kind_of(asked, ACCOUNT) == "content"
+    assert (texts(asked), read([asked]).unreadable) == ([[sentence]], ())
+
+
+def test_an_answer_to_a_poll_quotes_it():
+    assert texts(update("coffee", reply_to_message=said(None, poll=POLL))) == [
+        ["> [poll: Tea or coffee? Options: tea; coffee]", "coffee"]
+    ]
+
+
+CHANNEL = {"id": -100900, "type": "channel", "title": "News"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "name"),
+    [
+        ({"type": "user", "sender_user": {**ANNA, "last_name": "Berg"}}, "Anna Berg"),
+        ({"type": "hidden_user", "sender_user_name": "Boris"}, "Boris"),
+        ({"type": "chat", "sender_chat": GROUP}, "Friends"),
+        ({"type": "channel", "chat": CHANNEL, "message_id": 5}, "News"),
+    ],
+)
+def test_a_forward_names_whom_it_comes_from_and_its_comment_stays_apart(origin, name):
+    sent = [update("what do you think?"), update("Prices rise.", update_id=2, forward_origin={"date": DATE, **origin})]
+    assert texts(*sent) == [["what do you think?"], [f"[forwarded from {name}]", "Prices rise."]]
 
 
 def test_every_unreadable_kind_has_its_sentence_in_every_language():

@@ -1,0 +1,175 @@
+"""Whatever a person sends in whatever kind of chat: journals of what they would see."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.demo.telegram.happenings import anonymous, as_channel
+
+NEWS = {"type": "channel", "chat": {"id": -100900, "type": "channel", "title": "News"}, "message_id": 5}
+
+
+def asked(world, number=-1):
+    """The words of the last question the model got, piece by piece."""
+    content = world.requests[number]["messages"][-1]["content"]
+    words = [content] if isinstance(content, str) else [block["text"] for block in content if block["type"] == "text"]
+    return "\n".join(words)
+
+
+async def settled(world, chat, answers):
+    """So many answers, and nothing that still waits."""
+    await world.telegram.until(lambda: len(chat.answers) >= answers, seconds=20)
+    await world.eventually(lambda: world.database["inbox"].count_documents({"state": "queued"}) == 0)
+    return [message.text for message in chat.answers]
+
+
+async def until_gathered(world):
+    """What gathers waits for more on the world's clock."""
+    await world.eventually(lambda: world.database["inbox"].count_documents({"state": "queued"}))
+    world.passes(seconds=2)
+
+
+async def test_an_album_is_one_turn_with_one_answer(world, anna):
+    """C100"""
+    world.claude.script("I cannot see them, but thank you.")
+    async with world.bot():
+        anna.sends_album([b"\x89PNG1", b"\x89PNG2", b"\x89PNG3"], "Which one is best?")
+        await until_gathered(world)
+        assert await settled(world, anna.chat, 1) == ["I cannot see them, but thank you."]
+    assert asked(world).count("[photo attached") == 3
+    assert "Which one is best?" in asked(world)
+    assert world.session(anna.id)["revision"] == 1
+
+
+async def test_a_long_paste_is_one_question(world, anna):
+    """C99"""
+    text = "".join(f"{number:05d};" for number in range(1500))
+    world.claude.script("That is long.")
+    async with world.bot():
+        anna.pastes(text)
+        await until_gathered(world)
+        assert await settled(world, anna.chat, 1) == ["That is long."]
+    assert text in asked(world)
+
+
+async def test_a_forward_with_its_comment_is_one_question(world, anna):
+    world.claude.script("Inflation.")
+    async with world.bot():
+        anna.says("Why is that so?")
+        anna.forwards("Prices rise.", NEWS)
+        await until_gathered(world)
+        assert await settled(world, anna.chat, 1) == ["Inflation."]
+    assert "[forwarded from News]\nPrices rise." in asked(world)
+    assert "Why is that so?" in asked(world)
+
+
+async def test_what_is_quoted_goes_along(world, anna):
+    world.claude.script("Herons are birds.", "Because they can fly.")
+    async with world.bot():
+        await world.ask(anna, "What are herons?")
+        await world.ask(anna, "Why?", reply_to=anna.chat.answers[0])
+    assert "> Herons are birds.\nWhy?" in asked(world)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"location": {"latitude": 56.95, "longitude": 24.1}}, "[location: 56.95, 24.1]"),
+        ({"dice": {"emoji": "🎯", "value": 6}}, "[a throw of 🎯: 6]"),
+        ({"contact": {"phone_number": "+371", "first_name": "Ilze"}}, "[contact: Ilze, +371]"),
+    ],
+    ids=["location", "dice", "contact"],
+)
+async def test_what_can_be_said_in_a_sentence_is_answered(world, anna, sent, said):
+    world.claude.script("I see.")
+    async with world.bot():
+        anna.sends(sent)
+        assert await settled(world, anna.chat, 1) == ["I see."]
+    assert said in asked(world)
+
+
+async def test_what_cannot_be_read_is_said_in_the_persons_language(world, boris):
+    async with world.bot():
+        boris.sends_voice(b"OggS")
+        [answer] = await settled(world, boris.chat, 1)
+    assert answer.startswith("Голосовые")
+    assert world.requests == []
+
+
+async def test_unknown_commands_are_answered_others_bots_are_not_and_deep_links_do_no_harm(world, anna):
+    group = world.telegram.supergroup(members=[anna])
+    async with world.bot():
+        assert "/help" in await world.ask(anna, "/nonsense")
+        assert "Hello!" in await world.ask(anna, "/start reset_all-1")
+        anna.says("/new@other_bot", chat=group)
+        anna.says("/nonsense", chat=group)
+        assert "/help" in await world.ask(anna, "/nonsense@emulated_bot", chat=group)
+    assert len(group.answers) == 1
+    assert world.sessions() == []
+
+
+async def test_each_topic_is_a_talk_of_its_own(world, anna):
+    """C104: in a forum and in a private chat with topics; General is the chat itself."""
+    forum = world.telegram.supergroup(members=[anna], forum=True)
+    herons, trains = anna.topic("Herons", forum), anna.topic("Trains", forum)
+    async with world.bot():
+        await world.ask(anna, "@emulated_bot my secret word is heron.", chat=forum, thread=herons)
+        answer = await world.ask(anna, "@emulated_bot what is my secret word?", chat=forum, thread=trains)
+        again = await world.ask(anna, "@emulated_bot what is my secret word?", chat=forum, thread=herons)
+        await world.ask(anna, "@emulated_bot hello", chat=forum)
+        await world.ask(anna, "/reset@emulated_bot", chat=forum, thread=herons)
+    assert "heron" not in answer
+    assert "heron" in again
+    threads = [message.thread_id for message in forum.answers]
+    assert threads == [herons, trains, herons, None, herons]
+    assert {session["threadId"] for session in world.sessions(anna.id, status="active")} == {trains, None}
+
+
+async def test_a_reply_chain_in_a_plain_group_is_no_topic(world, anna):
+    """C102"""
+    group = world.telegram.supergroup(members=[anna])
+    world.claude.script("First.", "Second.")
+    async with world.bot():
+        await world.ask(anna, "@emulated_bot one?", chat=group)
+        await world.ask(anna, "two?", chat=group, reply_to=group.answers[0])
+    assert [message.text for message in group.answers] == ["First.", "Second."]
+    assert all(call.status == 200 for call in world.telegram.journal.of("sendMessage"))
+    assert world.session(anna.id)["threadId"] is None
+
+
+async def test_members_of_a_group_share_no_session_and_small_talk_is_not_heard(world, anna, boris):
+    group = world.telegram.supergroup(members=[anna, boris])
+    async with world.bot():
+        await world.ask(anna, "@emulated_bot my secret word is heron.", chat=group)
+        anna.says("nice weather", chat=group)
+        answer = await world.ask(boris, "@emulated_bot what is my secret word?", chat=group)
+        again = await world.ask(anna, "What is my secret word?", chat=group, reply_to=group.answers[0])
+    assert "heron" not in answer
+    assert "heron" in again
+    assert "weather" not in str(world.requests)
+
+
+async def test_anonymous_admins_and_channels_get_a_sentence_and_no_session(world, anna):
+    """C61"""
+    group = world.telegram.supergroup(members=[anna])
+    channel = world.telegram.channel()
+    async with world.bot():
+        answer = await world.ask(anna, "/new@emulated_bot", chat=group, **anonymous(group))
+        anna.says("@emulated_bot hello", chat=group, **as_channel(channel))
+        world.telegram.events.post(channel, "@emulated_bot hello")
+        await world.ask(anna, "Hello")
+    assert "post anonymously" in answer
+    assert len(group.answers) == 1
+    assert channel.answers == []
+    assert [session["chatId"] for session in world.sessions()] == [anna.id]
+
+
+async def test_the_bot_leaves_chats_it_is_not_allowed_in(world, anna, boris):
+    allowed = world.telegram.supergroup("Anna's", members=[anna], standing="left")
+    foreign = world.telegram.supergroup("Boris'", members=[boris], standing="left")
+    async with world.bot(ALLOWED_USER_IDS=str(anna.id)):
+        world.telegram.events.join(allowed, by=anna)
+        world.telegram.events.join(foreign, by=boris)
+        await world.telegram.until(lambda: foreign.standing == "left" and foreign.answers, seconds=20)
+        assert "Hello" in await world.ask(anna, "/start@emulated_bot", chat=allowed)
+    assert allowed.standing == "member"
