@@ -231,6 +231,8 @@ class Request:
     thinking: str = ""
     """A type of thinking, and below how hard to try; empty: as the model does by itself."""
     effort: str = ""
+    once: bool = False
+    """No request that begins alike will follow, so it is not worth a place in the provider's cache."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ class Turns:
     clock: Clock
     new_id: NewId
     lifetime: Lifetime
+    announces: bool = False
+    """Say once, after the next answer, that a compaction has taken place."""
 
     async def answer(self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run) -> None:
         """Run one turn. Setting `run.stop` ends it early, keeping what was shown. Raises a BotError, nothing stored."""
@@ -72,6 +74,7 @@ class Turns:
         session, answer = await self._run(owner, session, fresh, reply, run)
         ended = answer or _interrupted(session, reply.shown)
         closed = await self._close(session, fresh, ended)
+        is_news = self.announces and session.epoch > session.prompt.epoch
         run.record.require_lease()
         try:
             await self.sessions.commit(owner, session, closed)
@@ -85,6 +88,8 @@ class Turns:
         log.info("committed revision %d of Session %s", session.revision, session.id)
 
         await _send(reply, fresh.turn, ended)
+        if is_news:
+            await reply.notice("compaction_done")
         self.compactor.consider(owner, session)
 
     async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:

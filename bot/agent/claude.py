@@ -152,7 +152,7 @@ def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
     """The request as this server takes it."""
     system, messages = request.system, request.messages
     wanted: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens}
-    if endpoint.caching:
+    if endpoint.caching and not request.once:
         system, messages = with_breakpoints(system, messages)  # type: ignore[assignment]  # blocks are as good as text
     if request.tools:
         wanted |= {"tools": list(request.tools), "tool_choice": {"type": request.tool_choice}}

@@ -115,6 +115,7 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
         clock=clock,
         new_id=_new_id,
         lifetime=_lifetime(settings),
+        announces=settings.compaction_notice == "on",
     )
 
 

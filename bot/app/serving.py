@@ -89,6 +89,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         choices(settings, store),
         turns.lifetime,
         partial(try_again, store.database, store.calls),
+        turns.compactor,
     )
     frontend = TelegramFrontend(turns, desk, gateway, hints, account)
     worker = Worker(

@@ -91,11 +91,15 @@ class Compactor:
             return None
         return session
 
+    def can_compact(self, session: Session) -> bool:
+        """Whether there is anything a summary could stand for."""
+        return bool(covered(session.messages, self._triggers)) or has_gaps(session)
+
     async def compact(self, owner: Owner, session: Session) -> bool:
         """Compact now; whether the Session changed. Raises a BotError with the messages as they were."""
-        old = covered(session.messages, self._triggers)
-        if not old and not has_gaps(session):
+        if not self.can_compact(session):
             return False
+        old = covered(session.messages, self._triggers)
         made = await self._digest(owner, session, old)
         _require_news(session, made)
         return await self._replace(owner, session, [message for message in old if message.seq <= made.up_to], made)

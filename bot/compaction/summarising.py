@@ -92,6 +92,7 @@ async def _asked(summariser: Summariser, data: str) -> Completion:
         system=SUMMARISER,
         messages=[{"role": "user", "content": [{"type": "text", "text": data}]}],
         max_tokens=summariser.max_tokens,
+        once=True,
     )
     try:
         async with asyncio.timeout(summariser.seconds):

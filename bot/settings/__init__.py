@@ -114,6 +114,9 @@ class Settings(BaseModel):
     context_trigger_tokens: int = Field(16_000, ge=1, le=1_000_000, description="Prompt size that starts compaction")
     context_trigger_messages: int = Field(40, ge=3, le=300, description="Number of messages that starts compaction")
     context_keep_messages: int = Field(12, ge=2, le=299, description="Latest messages that compaction leaves verbatim")
+    compaction_notice: Literal["off", "on"] = Field(
+        "off", description="One line after an answer that a summary was made"
+    )
 
     allowed_user_ids: UserIds = Field(frozenset(), description="Telegram user ids that may talk when `ACCESS` is list")
     admin_user_ids: UserIds = Field(frozenset(), description="Telegram user ids of the bot's admins")

@@ -8,6 +8,7 @@ from bot.texts import Language, text
 
 REPEAT = "repeat"
 RETRY = "retry"
+COMPACT = "compact"
 
 
 def under(name: str, token: int, language: Language) -> InlineKeyboardMarkup:

@@ -15,9 +15,11 @@ from telegram import Bot, BotCommand
 from telegram.error import TelegramError
 
 from bot.agent.choices import Choices
+from bot.compaction import Compactor
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
 from bot.session import Lifetime
+from bot.telegram import carried
 from bot.telegram.chosen import Kind, menu
 from bot.telegram.planned import planned
 from bot.telegram.replies import TelegramReply
@@ -35,6 +37,7 @@ class Desk:
     lifetime: Lifetime
     try_again: Callable[[Lane, int], Awaitable[bool]]
     """Have a failed turn of this lane handled once more; False where there is none of that name."""
+    compactor: Compactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,12 @@ async def stop(_desk: Desk, call: Call) -> None:
     await call.reply.notice("stop_done")
 
 
+async def show_carried(desk: Desk, call: Call) -> None:
+    session = await desk.lifecycle.sessions.inspect(call.lane.owner, call.lane.place)
+    markup = carried.button(session, desk.compactor, call.language)
+    await call.reply.say(carried.described(session, call.language), markup)
+
+
 _TABLE = (
     Command("start", start, aside=True),
     Command("help", help_, aside=True),
@@ -113,6 +122,7 @@ _TABLE = (
     Command("new", new, cancels=True),
     Command("reset", reset, cancels=True),
     Command("stop", stop, cancels=True),
+    Command("context", show_carried, aside=True),
 )
 COMMANDS = {command.name: command for command in _TABLE}
 

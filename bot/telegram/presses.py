@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from bot.owner import Lane
-from bot.telegram.buttons import REPEAT, RETRY
+from bot.telegram import carried
+from bot.telegram.buttons import COMPACT, REPEAT, RETRY
 from bot.telegram.chosen import Kind, choose
 from bot.telegram.commands import Desk
 from bot.texts import Language, text
@@ -76,9 +77,18 @@ async def _retry(desk: Desk, press: Press) -> Effect | None:
     return Effect(instead=text("retrying", press.language))
 
 
+async def _compact(desk: Desk, press: Press) -> Effect | None:
+    """The person's own active Session here is compacted at once, below every trigger."""
+    if (turn := press.number) is None:
+        return None
+    said = await carried.compacted(desk.lifecycle.sessions, desk.compactor, press.lane, turn, press.language)
+    return None if said is None else Effect(instead=said)
+
+
 _DEEDS: dict[str, Deed] = {
     REPEAT: _repeat,
     RETRY: _retry,
+    COMPACT: _compact,
     "model": partial(_choose, "model"),
     "persona": partial(_choose, "persona"),
 }

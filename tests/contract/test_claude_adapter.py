@@ -377,6 +377,12 @@ def test_an_operator_decides_whether_the_cache_is_marked(url):
         assert ("cache_control" in json.dumps(sent)) is (caching == "on")
 
 
+def test_a_request_that_is_made_once_is_not_written_to_the_cache():
+    """A write costs more than plain input: the transcript of a summary is never read again."""
+    sent = body(request(once=True), Endpoint.at(ANTHROPIC_URL, KEY))
+    assert "cache_control" not in json.dumps(sent)
+
+
 async def test_thinking_and_effort_are_asked_for_as_set(server, claude):
     """The stand-in refuses what the model does not know."""
     await ask(claude, thinking="between_tools", effort="low")

@@ -76,7 +76,7 @@ class Office:
         choices = Choices(MemoryOwners(), (MODEL,))
         new_id = lambda: f"{next(ids):032x}"  # noqa: E731 - a factory, passed on
         turns = Turns(self.sessions, agent(self.model, attempts=1), compactor, count_words, clock, new_id, LIFETIME)
-        desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), choices, LIFETIME, self.try_again)
+        desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), choices, LIFETIME, self.try_again, compactor)
         self.naps = Naps(hold=4)
         gateway = Gateway(bot, sleep=self.naps, limiter=Limiter(self.naps.now))
         self.hints = Hints(gateway, clock)
