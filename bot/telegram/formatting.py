@@ -4,7 +4,7 @@ The conversion is telegramify-markdown's. Added here: raw HTML that stands in th
 and with it the `<String>` of every `List<String>`), and so is a list of sources nobody refers to; links Telegram would
 refuse or that mention people lose their entity and keep their text; an answer that converts to nothing is sent as it
 was written. Formatting is a courtesy: where it would cost more than it is worth (a huge or hostile text), the plain
-text goes out instead.
+text goes out instead. What no phone can show as it is (`blocks`) takes another form.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from telegram import MessageEntity
 from telegramify_markdown import RenderConfig, convert, utf16_len
 
 from bot.session import clean
+from bot.telegram.blocks import OPTIONS, File, pieces, with_narrow_tables
 from bot.telegram.splitting import PART_UNITS, Chunk, is_visible, split
 
 LONGEST_FORMATTED = 60_000
@@ -34,14 +35,6 @@ SCATTERED = 4
 LEFT_OUT = frozenset({MessageEntity.UNDERLINE, MessageEntity.CUSTOM_EMOJI})
 """Headings are underlined as well as bold, which looks like a link; a custom emoji needs rights the bot may lack."""
 
-OPTIONS = (
-    pyromark.Options.ENABLE_TABLES
-    | pyromark.Options.ENABLE_STRIKETHROUGH
-    | pyromark.Options.ENABLE_TASKLISTS
-    | pyromark.Options.ENABLE_MATH
-)
-"""What the library parses with; another set would see HTML where the library sees none."""
-
 _HOST = re.compile(r"[\w.-]*\w\.[\w-]+|[\da-f:.]*:[\da-f:.]*")
 
 
@@ -54,7 +47,14 @@ async def chunks_of(markdown: str) -> tuple[Chunk, ...]:
 
 def format_chunks(markdown: str) -> tuple[Chunk, ...]:
     """The parts of an answer, formatted where that is possible."""
-    source = clean(markdown)
+    return tuple(
+        chunk
+        for piece in pieces(clean(markdown))
+        for chunk in ((Chunk(piece.label, file=piece),) if isinstance(piece, File) else _text_chunks(piece))
+    )
+
+
+def _text_chunks(source: str) -> tuple[Chunk, ...]:
     text, entities = formatted(source)
     chunks = split(text, entities)
     is_scattered = len(chunks) > SCATTERED * (utf16_len(text) // PART_UNITS + 1)
@@ -66,7 +66,7 @@ def formatted(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
     escaped = _escaped(markdown) if len(markdown) <= LONGEST_FORMATTED else None
     if escaped is None or _depth(escaped) > DEEPEST:
         return markdown, ()
-    text, found = convert(escaped, config=_config())
+    text, found = convert(with_narrow_tables(escaped), config=_config())
     if not is_visible(text):
         return markdown, ()
     entities = (

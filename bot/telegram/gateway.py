@@ -14,10 +14,10 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
-from telegram import Bot, InlineKeyboardMarkup, ReplyParameters
+from telegram import Bot, InlineKeyboardMarkup, InputFile, ReplyParameters
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
 
@@ -153,14 +153,20 @@ class Gateway:
     async def _send_once(
         self, outgoing: Outgoing, reply_to: int | None, markup: InlineKeyboardMarkup | None = None
     ) -> int:
-        sent = await self._bot.send_message(
-            outgoing.chat_id,
-            outgoing.chunk.text,
-            entities=outgoing.chunk.entities,
-            message_thread_id=outgoing.thread_id,
-            reply_parameters=None if reply_to is None else ReplyParameters(reply_to, allow_sending_without_reply=True),
-            reply_markup=markup,
-        )
+        chunk, question = outgoing.chunk, None
+        if reply_to is not None:
+            question = ReplyParameters(reply_to, allow_sending_without_reply=True)
+        placed: dict[str, Any] = {
+            "chat_id": outgoing.chat_id,
+            "message_thread_id": outgoing.thread_id,
+            "reply_parameters": question,
+            "reply_markup": markup,
+        }
+        if chunk.file is None:
+            sent = await self._bot.send_message(text=chunk.text, entities=chunk.entities, **placed)
+        else:
+            document = InputFile(chunk.file.content.encode(), chunk.file.name)
+            sent = await self._bot.send_document(document=document, caption=chunk.text, **placed)
         return sent.message_id
 
     async def _edit_once(self, outgoing: Outgoing, message_id: int, markup: InlineKeyboardMarkup | None = None) -> None:

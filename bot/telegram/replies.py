@@ -142,7 +142,7 @@ class TelegramReply:
         if not await self._gateway.edit(self._place, message_id, chunk, markup=markup):
             return None
         self._reply_to = None
-        return message_id
+        return None if chunk.file is not None else message_id  # a file takes no message's place: its label did
 
     def _to_offer(self, turn: int) -> int | None:
         """An earlier turn whose answer may not have arrived: under the next answer stands a button that repeats it."""

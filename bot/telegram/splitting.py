@@ -17,6 +17,8 @@ from itertools import accumulate
 
 from telegram import MessageEntity
 
+from bot.telegram.blocks import File
+
 PART_UNITS = 4096
 PART_ENTITIES = 100
 
@@ -36,6 +38,8 @@ class Chunk:
 
     text: str
     entities: tuple[MessageEntity, ...] = ()
+    file: File | None = None
+    """Sent with it; the text is then its caption."""
 
 
 def split(

@@ -1,0 +1,115 @@
+"""Very long code becomes a file, a wide table becomes lines; everything else stays as it was written."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from bot.telegram.blocks import LONGEST_CODE, File, pieces, with_narrow_tables
+from bot.telegram.formatting import format_chunks, formatted
+from bot.telegram.splitting import Chunk
+
+CODE = "".join(f"print({number})\n" for number in range(1500))
+WIDE = """\
+| What it is | What **it** costs in the shop | `when` |
+|---|---:|---|
+| a heron | a lot of money | never \\| ever |
+| a train | | at 10 |
+"""
+NARROW = "| a | b |\n|---|---|\n| 1 | 2 |\n"
+
+
+# ---------------------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [
+        ("python", "code-1.py"),
+        ("js", "code-1.js"),
+        ("", "code-1.txt"),
+        ("../../etc", "code-1.txt"),
+        ("YAML title=x", "code-1.yaml"),
+    ],
+)
+def test_very_long_code_is_a_file_named_after_its_language(language, name):
+    before, file, after = pieces(f"Here:\n\n```{language}\n{CODE}```\n\nThat is all.")
+    assert (before, file, after) == ("Here:\n\n", File(name, CODE), "\n\nThat is all.")
+
+
+def test_its_text_and_caption_arrive_in_order():
+    parts = format_chunks(f"Here is **it**:\n\n```py\n{CODE}```\n\nThat is all.")
+    assert [(part.text, part.file is not None) for part in parts] == [
+        ("Here is it:", False),
+        (f"code-1.py ({len(CODE) // 1024} KB)", True),
+        ("That is all.", False),
+    ]
+    assert parts[1].file.content == CODE
+
+
+def test_code_whose_fence_is_still_open_is_a_file_too():
+    assert [type(piece) for piece in pieces(f"```py\n{CODE}")] == [str, File, str]
+    assert len(format_chunks(f"```py\n{CODE}")) == 1
+
+
+def test_two_of_them_are_two_files():
+    names = [piece.name for piece in pieces(f"```py\n{CODE}```\n\nand\n\n```c\n{CODE}```") if isinstance(piece, File)]
+    assert names == ["code-1.py", "code-2.c"]
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        pytest.param("```py\n" + "x" * (LONGEST_CODE - 1) + "\n```", id="code for three messages"),
+        pytest.param("words " * 5000, id="words"),
+        pytest.param(f"- item\n\n  ```py\n  {CODE.replace(chr(10), chr(10) + '  ')}\n  ```", id="code in a list"),
+    ],
+)
+def test_nothing_else_is_a_file(markdown):
+    assert list(pieces(markdown)) == [markdown]
+
+
+# --------------------------------------------------------------------------------------------------- tables
+
+
+def test_a_wide_table_becomes_a_line_for_each_row():
+    text, entities = formatted(f"Look:\n\n{WIDE}\nDone.")
+    assert [line for line in text.splitlines() if line] == [
+        "Look:",
+        "What it is · What it costs in the shop · when",
+        "• a heron · a lot of money · never | ever",
+        "• a train · at 10",
+        "Done.",
+    ]
+    assert "pre" not in {entity.type for entity in entities}
+
+
+def test_the_head_of_a_wide_table_stands_out():
+    _, entities = formatted("| one column of words | another column of words |\n|---|---|\n| a | b |\n")
+    assert [entity.type for entity in entities] == ["bold"]
+
+
+def test_a_narrow_table_stays_one():
+    text, entities = formatted(NARROW)
+    assert [entity.type for entity in entities] == ["pre"]
+    assert with_narrow_tables(NARROW) == NARROW
+    assert "1" in text
+
+
+def test_a_table_in_a_quotation_is_left_alone():
+    quoted = "".join(f"> {line}\n" for line in WIDE.splitlines())
+    assert with_narrow_tables(quoted) == quoted
+
+
+def test_a_very_large_table_takes_no_time():
+    table = WIDE + "| a | b | c |\n" * 4000
+    began = time.process_time()
+    assert with_narrow_tables(table).count("- a · b · c") == 4000
+    assert time.process_time() - began < 2
+
+
+def test_every_prefix_of_a_wide_table_can_be_shown():
+    for end in range(1, len(WIDE)):
+        for part in format_chunks(WIDE[:end]):
+            assert isinstance(part, Chunk)
