@@ -261,3 +261,21 @@ class CountTokens(Protocol):
 
     async def __call__(self, text: str) -> int:
         """The estimated number of tokens of `text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How a model's own counts relate to our estimates: `fixed` (tools, system) + `ratio` × estimate."""
+
+    ratio: float = 1.35
+    fixed: float = 0.0
+
+
+class Scales(Protocol):
+    """What was learned of models' token counts."""
+
+    async def load(self, model: str) -> Scale | None:
+        """What is known of this model; None: nothing yet."""
+
+    async def save(self, model: str, scale: Scale) -> None:
+        """Keep what is known now."""

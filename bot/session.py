@@ -110,10 +110,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class PromptSize:
-    """The size of the last prompt and answer as the model reported it, and the summary epoch it was measured at."""
+    """The size of the last prompt and answer as its model reported it, and the summary epoch it was measured at."""
 
     tokens: int = 0
     epoch: int = 0
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

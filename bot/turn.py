@@ -74,6 +74,8 @@ class Turns:
         session, answer = await self._run(owner, session, fresh, reply, run)
         ended = answer or _interrupted(session, reply.shown)
         closed = await self._close(session, fresh, ended)
+        if answer is not None:
+            self.compactor.gauge.learn(session, closed)
         is_news = self.announces and session.epoch > session.prompt.epoch
         run.record.require_lease()
         try:
@@ -147,11 +149,13 @@ class Turns:
         asked = user_content(question)
         entries: list[tuple[Role, tuple[Block, ...]]] = [("user", asked), *answer.exchange]
         counted = [(role, content, await message_tokens(self.count, content)) for role, content in entries]
+        # Of a turn that was stopped the model has reported nothing.
+        size = answer.prompt_tokens or self.compactor.gauge.expected(session, sum(tokens for *_, tokens in counted))
         return ClosedTurn(
             messages=number(session, question.turn, counted, question.at),
             update_ids=tuple(part.update_id for part in question.parts),
             usage=answer.usage + Usage(turns=1),
-            prompt=PromptSize(answer.prompt_tokens, session.epoch),
+            prompt=PromptSize(size, session.epoch, answer.model or session.prompt.model),
             task=answer.task,
             title=title(words(asked)),
             at=self.clock.now(),
@@ -173,7 +177,7 @@ def _interrupted(session: Session, shown: str) -> Answer:
         exchange=(("assistant", (text_block(text),)),),
         text=shown,
         usage=Usage(),
-        prompt_tokens=session.prompt.tokens if session.prompt.epoch == session.epoch else 0,
+        prompt_tokens=0,
         task=session.task,
         ending="interrupted",
     )

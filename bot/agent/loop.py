@@ -50,6 +50,8 @@ class Answer:
     task: Task | None
     ending: str
     """Names the notice due after the text: "cut", "limit", "interrupted"; empty where the turn ended as it should."""
+    model: str = ""
+    """Who counted `prompt_tokens`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,4 +175,5 @@ class _Turn:
         if not closed or not words(closed[-1][1]):
             self.say([text_block(STOPPED if ending else NOTHING_ADDED)])
             closed = settled(self.exchange)
-        return Answer(closed, text, self.usage, self.prompt_tokens, self.context.slot.task, ending)
+        task, model = self.context.slot.task, self.agent.prompt.model
+        return Answer(closed, text, self.usage, self.prompt_tokens, task, ending, model)

@@ -36,6 +36,7 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
         stack.push_async_callback(model.aclose)
         metrics = Metrics()
         turns = await make_turns(settings, store, model, metrics, clock)
+        stack.push_async_callback(turns.compactor.gauge.save, store.scales)
         stack.push_async_callback(turns.compactor.aclose)
         await serve(settings, Parts(turns, store, bot, metrics), leave)
     log.info("left in good order")

@@ -107,10 +107,12 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
         tokens=settings.context_trigger_tokens,
         keep_messages=settings.context_keep_messages,
     )
+    compactor = Compactor(store.sessions, store.archive, summariser, triggers, clock)
+    await compactor.gauge.load(store.scales, offered.models)
     return Turns(
         sessions=store.sessions,
         agent=_agent(settings, store, measured, offered),
-        compactor=Compactor(store.sessions, store.archive, summariser, triggers, clock),
+        compactor=compactor,
         count=count,
         clock=clock,
         new_id=_new_id,

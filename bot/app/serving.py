@@ -49,6 +49,7 @@ log = logging.getLogger(__name__)
 
 SILENT_TELEGRAM = timedelta(minutes=2)
 SWEEP_SECONDS = 3600.0
+LEARNING_SECONDS = 60.0
 POLLER_LEASE_SECONDS = 8.0
 """Shorter than a lane's: nothing is lost by a false alarm, and somebody has to receive."""
 
@@ -105,6 +106,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
             group.create_task(unless(leave, intake.run()), name="intake")
             group.create_task(unless(leave, commands.publish(bot)), name="menu")
             group.create_task(unless(leave, _sweep_hourly(store)), name="sweep")
+            group.create_task(unless(leave, _keep_learning(turns, store)), name="scales")
             group.create_task(worker.run(leave, grace_seconds=settings.grace_seconds), name="worker")
     await hints.close()
 
@@ -148,6 +150,13 @@ def _gate(settings: Settings) -> Callable[[Owner], bool]:
         return settings.access == "open" or owner.id in people
 
     return allowed
+
+
+async def _keep_learning(turns: Turns, store: Store) -> None:
+    """What was learned of token counts is stored now and then, so that no turn has to wait for it."""
+    while True:
+        await asyncio.sleep(LEARNING_SECONDS)
+        await turns.compactor.gauge.save(store.scales)
 
 
 async def _sweep_hourly(store: Store) -> None:

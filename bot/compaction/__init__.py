@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.compaction.cutting import Triggers, covered, has_gaps, is_due, is_full
+from bot.compaction.gauge import Gauge
 from bot.compaction.summarising import Digest, Summariser, digest
 from bot.errors import BotError, ModelError, SummaryRejected
 from bot.ops.stopping import end
@@ -49,6 +50,7 @@ class Compactor:
     def __init__(
         self, sessions: SessionStore, archive: Archive, summariser: Summariser, triggers: Triggers, clock: Clock
     ) -> None:
+        self.gauge = Gauge()
         self._sessions = sessions
         self._archive = archive
         self._summariser = summariser
@@ -60,11 +62,15 @@ class Compactor:
 
     def consider(self, owner: Owner, session: Session) -> None:
         """Start a compaction if one is due; returns at once. The caller hands `session` over."""
-        if session.id in self._running or not is_due(session, self._triggers, self._clock.now()):
+        if session.id in self._running or not self._is_due(session):
             return
         task = asyncio.create_task(self._attempt(owner, session), name=f"compaction {session.id}")
         self._running[session.id] = task
         task.add_done_callback(lambda ended: self._ended(session.id, ended))
+
+    def _is_due(self, session: Session) -> bool:
+        now = self._clock.now()
+        return is_due(session, self._triggers, now, self.gauge.expected(session))
 
     def _ended(self, session_id: str, task: asyncio.Task[None]) -> None:
         del self._running[session_id]
@@ -87,7 +93,7 @@ class Compactor:
     async def _still_due(self, owner: Owner, handed: Session) -> Session | None:
         """The Session as it stands: while the turn ran, an earlier turn's compaction may have been at it."""
         session = await self._sessions.inspect(owner, handed.place)
-        if session is None or session.id != handed.id or not is_due(session, self._triggers, self._clock.now()):
+        if session is None or session.id != handed.id or not self._is_due(session):
             return None
         return session
 
@@ -108,7 +114,7 @@ class Compactor:
 
     def is_full(self, session: Session, coming: int) -> bool:
         """Whether a turn whose question has `coming` tokens cannot begin before room is made."""
-        return is_full(session, self._triggers, coming)
+        return is_full(session, self._triggers, self.gauge.expected(session, coming))
 
     async def make_room(self, owner: Owner, session: Session) -> bool:
         """Compact a Session in which no turn can begin, down to nothing if need be; whether it changed.

@@ -40,14 +40,17 @@ class Triggers:
     window: int = 190_000
 
 
-def is_due(session: Session, triggers: Triggers, now: datetime) -> bool:
-    """Whether the Session is past a trigger, compacting it is worth a call, and no back-off is running."""
+def is_due(session: Session, triggers: Triggers, now: datetime, prompt: int) -> bool:
+    """Whether the Session, whose next prompt has `prompt` tokens, is past a trigger and compacting it is worth a call.
+
+    Not while a back-off is running.
+    """
     if session.compaction.next_at is not None and now < session.compaction.next_at:
         return False
     if len(session.messages) > triggers.messages or has_gaps(session):
         return True
     removable = sum(message.tokens for message in covered(session.messages, triggers))
-    return prompt_tokens(session) > triggers.tokens and removable >= WORTH_SHARE * triggers.tokens
+    return prompt > triggers.tokens and removable >= WORTH_SHARE * triggers.tokens
 
 
 def has_gaps(session: Session) -> bool:
@@ -55,10 +58,10 @@ def has_gaps(session: Session) -> bool:
     return session.summary is not None and bool(session.summary.gaps)
 
 
-def is_full(session: Session, triggers: Triggers, coming: int) -> bool:
-    """Whether a turn whose question has `coming` tokens cannot begin before room is made."""
+def is_full(session: Session, triggers: Triggers, prompt: int) -> bool:
+    """Whether a turn whose prompt has `prompt` tokens cannot begin before room is made."""
     return (
-        prompt_tokens(session) + coming > WINDOW_SHARE * triggers.window
+        prompt > WINDOW_SHARE * triggers.window
         or len(session.messages) > MOST_MESSAGES
         or sum(map(_chars, session.messages)) > MOST_CHARS
     )
@@ -79,13 +82,6 @@ def covered(messages: Sequence[Message], triggers: Triggers, *, least: int = 1) 
 def whole_turns(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
     """The messages by turn, in order."""
     return [tuple(turn) for _, turn in groupby(messages, key=lambda message: message.turn)]
-
-
-def prompt_tokens(session: Session) -> int:
-    """As reported, where the report is of the present summary; else the sum of the stored estimates."""
-    if session.prompt.epoch == session.epoch and session.prompt.tokens:
-        return session.prompt.tokens
-    return sum(message.tokens for message in session.messages) + (session.summary.tokens if session.summary else 0)
 
 
 def _chars(message: Message) -> int:

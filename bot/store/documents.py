@@ -152,7 +152,7 @@ def to_usage(document: Document) -> Usage:
 
 
 def from_prompt(prompt: PromptSize) -> Document:
-    return {"tokens": prompt.tokens, "epoch": prompt.epoch}
+    return {"tokens": prompt.tokens, "epoch": prompt.epoch, "model": clean(prompt.model)}
 
 
 def from_compaction(state: CompactionState) -> Document:
@@ -206,7 +206,7 @@ def to_session(document: Document) -> Session:
         task=to_task(document.get("task")),
         turns=tuple(document.get("turns", ())),
         usage=to_usage(document.get("usage") or {}),
-        prompt=PromptSize(context.get("tokens", 0), context.get("epoch", 0)),
+        prompt=PromptSize(context.get("tokens", 0), context.get("epoch", 0), context.get("model", "")),
         compaction=to_compaction(document.get("compaction") or {}),
     )
     return _with_honest_summary(session)

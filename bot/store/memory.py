@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.errors import AlreadyActive, SessionGone
 from bot.owner import Owner, Place
-from bot.ports import NOTHING_USED, Hit, Note, Preferences
+from bot.ports import NOTHING_USED, Hit, Note, Preferences, Scale
 from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
 from bot.store import documents
 from bot.store.documents import Document
@@ -179,6 +179,19 @@ class MemoryOwners:
 
     async def prefer(self, owner: Owner, preferences: Preferences) -> None:
         self._rows.setdefault(itself(owner)["_id"], {}).update(documents.from_preferences(preferences))
+
+
+class MemoryScales:
+    """What was learned of models, in a dict."""
+
+    def __init__(self) -> None:
+        self._scales: dict[str, Scale] = {}
+
+    async def load(self, model: str) -> Scale | None:
+        return self._scales.get(model)
+
+    async def save(self, model: str, scale: Scale) -> None:
+        self._scales[model] = scale
 
 
 def _matching(rows: Iterable[Document], where: Mapping[str, Any]) -> Iterator[Document]:

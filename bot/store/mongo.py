@@ -26,6 +26,7 @@ from bot.store.calls import Calls, is_refused
 from bot.store.documents import Document
 from bot.store.notes import MongoNotes
 from bot.store.owners import MongoOwners
+from bot.store.scales import MongoScales
 from bot.store.sessions import MongoSessions
 
 Driver = Literal["motor", "pymongo"]
@@ -64,6 +65,7 @@ class Store:
     archive: MongoArchive
     notes: MongoNotes
     owners: MongoOwners
+    scales: MongoScales
     servers: str
 
     async def ping(self) -> None:
@@ -87,6 +89,7 @@ async def connect(uri: str, database: str, *, driver: Driver = "motor", clock: C
         archive=MongoArchive(opened, calls, clock, keep),
         notes=MongoNotes(opened, calls),
         owners=MongoOwners(opened, calls),
+        scales=MongoScales(opened, calls),
         servers=_servers(uri),
     )
 

@@ -59,6 +59,9 @@ _TASK = _record(
 )
 _USAGE = _record(inputTokens=_COUNT, outputTokens=_COUNT, cacheReadTokens=_COUNT, cacheWriteTokens=_COUNT, turns=_COUNT)
 
+_CONTEXT = {**_record(tokens=_COUNT, epoch=_COUNT, model=_TEXT), "required": ["tokens", "epoch"]}
+"""A replica of the version before writes no model."""
+
 SESSIONS: Rule = {
     "$jsonSchema": _record(
         _id={**_TEXT, "pattern": "^[0-9a-f]{32}$"},
@@ -76,7 +79,7 @@ SESSIONS: Rule = {
         task=_or_null(_TASK),
         turns=_list(_INT),
         usage=_USAGE,
-        context=_record(tokens=_COUNT, epoch=_COUNT),
+        context=_CONTEXT,
         compaction=_record(fails=_COUNT, nextAt=_DATE_OR_NULL, recent=_list(_DATE)),
         schemaVersion=_INT,
     )
@@ -92,6 +95,9 @@ OWNERS: Rule = {
         "additionalProperties": False,
         "properties": {"_id": _INT, "model": _TEXT, "persona": _TEXT},
     }
+}
+MODELS: Rule = {
+    "$jsonSchema": _record(_id=_TEXT, tokenRatio={"bsonType": "double"}, fixedTokens={"bsonType": "double"})
 }
 INBOX: Rule = {
     "$jsonSchema": {

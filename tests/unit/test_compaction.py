@@ -13,7 +13,7 @@ from bot.compaction import Triggers
 from bot.compaction.cutting import covered, is_due
 from bot.compaction.summarising import transcript
 from bot.errors import BotError, ModelBusy, PromptTooLong
-from bot.session import CompactionState, PromptSize, Summary, Usage
+from bot.session import CompactionState, Summary, Usage
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, dialogue, message, session
 
 GOOD = "The person is Anna. " + " ".join(f"fact{number}" for number in range(20))
@@ -45,18 +45,15 @@ def chatty(request):
 
 
 @pytest.mark.parametrize(
-    ("changes", "expected"),
+    ("changes", "prompt", "expected"),
     [
-        ({"messages": dialogue(3)}, False),
-        ({"messages": dialogue(4)}, True),
-        ({"messages": dialogue(1), "prompt": PromptSize(1000, 0)}, False),
-        ({"messages": dialogue(3, tokens=150), "prompt": PromptSize(1001, 0)}, True),
-        ({"messages": dialogue(1), "prompt": PromptSize(5000, 0)}, False),
-        ({"messages": dialogue(3, tokens=170)}, True),
-        ({"messages": dialogue(2, tokens=250)}, False),
-        ({"messages": dialogue(1), "summary": summary(), "prompt": PromptSize(5000, 0)}, False),
-        ({"messages": dialogue(4), "compaction": CompactionState(1, NOON + timedelta(seconds=1))}, False),
-        ({"messages": dialogue(4), "compaction": CompactionState(1, NOON)}, True),
+        ({"messages": dialogue(3)}, 10, False),
+        ({"messages": dialogue(4)}, 10, True),
+        ({"messages": dialogue(3, tokens=150)}, 1000, False),
+        ({"messages": dialogue(3, tokens=150)}, 1001, True),
+        ({"messages": dialogue(1)}, 5000, False),
+        ({"messages": dialogue(4), "compaction": CompactionState(1, NOON + timedelta(seconds=1))}, 10, False),
+        ({"messages": dialogue(4), "compaction": CompactionState(1, NOON)}, 10, True),
     ],
     ids=[
         "at the message limit",
@@ -64,21 +61,18 @@ def chatty(request):
         "at the token limit",
         "past the token limit",
         "past the token limit, nothing to remove",
-        "estimated past the token limit, nothing reported yet",
-        "estimated at the token limit",
-        "a report from before the last summary does not count",
         "while a back-off runs",
         "when the back-off is over",
     ],
 )
-def test_compaction_is_due(changes, expected):
-    assert is_due(session(**changes), SMALL, NOON) is expected
+def test_compaction_is_due(changes, prompt, expected):
+    assert is_due(session(**changes), SMALL, NOON, prompt) is expected
 
 
 def test_many_tool_messages_in_one_turn_count_for_the_trigger():
     """C51: messages count, not turns alone."""
     messages = [message(0, 1), *(message(seq, 2, ("user", "assistant")[seq % 2]) for seq in range(1, 40))]
-    assert is_due(session(messages=messages), SMALL, NOON)
+    assert is_due(session(messages=messages), SMALL, NOON, 10)
 
 
 def test_the_tail_is_cut_by_tokens_where_that_is_less_than_its_messages_allow():

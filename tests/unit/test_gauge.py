@@ -1,0 +1,105 @@
+"""How large the next prompt will be: learned from what models report, kept within bounds, about nobody."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.compaction.gauge import Gauge
+from bot.errors import StoreUnavailable
+from bot.ports import Scale
+from bot.session import PromptSize, Summary
+from bot.store.memory import MemoryScales
+from tests.builders import NOON, closed_turn, dialogue, message, session
+
+MODEL = "claude-sonnet-5-5"
+
+
+def turn(of, tokens, reported, model=MODEL):
+    """A turn whose two messages have so many estimated tokens each, after which the model reported this."""
+    places = (of.next_seq, of.next_seq + 1)
+    messages = (message(places[0], 9, "user", "a", tokens), message(places[1], 9, "assistant", "b", tokens))
+    return closed_turn(of, 9, messages=messages, prompt=PromptSize(reported, of.epoch, model))
+
+
+def taught(*, ratio=1.6, fixed=2000, turns=30, gauge=None):
+    """A gauge, and the Session of a talk with a model that counts like this."""
+    gauge, of = gauge or Gauge(), session()
+    for _ in range(turns):
+        before = sum(one.tokens for one in of.messages)
+        closed = turn(of, 100, round(fixed + ratio * (before + 200)))
+        gauge.learn(of, closed)
+        of.absorb(closed)
+    return gauge, of
+
+
+def test_what_was_reported_last_is_the_anchor():
+    of = session(messages=dialogue(3), prompt=PromptSize(5000, 0, MODEL))
+    assert Gauge().expected(of) == 5000
+    assert Gauge().expected(of, 100) == 5135
+
+
+def test_ratio_and_fixed_part_are_learned():
+    gauge, of = taught()
+    assert gauge.expected(of, 1000) == pytest.approx(of.prompt.tokens + 1600, rel=0.01)
+    summarised = replace(of, summary=Summary("s", of.next_seq - 3, 1, 300, "small", NOON), messages=of.messages[-2:])
+    assert gauge.expected(summarised) == pytest.approx(2000 + 1.6 * 500, rel=0.02)
+
+
+def test_a_new_session_profits_from_earlier_ones():
+    gauge, _ = taught()
+    fresh = session(prompt=PromptSize(model=MODEL))
+    assert gauge.expected(fresh, 100) == pytest.approx(2160, rel=0.02)
+
+
+@pytest.mark.parametrize("reported", [0, 10**9], ids=["nothing", "absurdly much"])
+def test_one_odd_report_changes_little(reported):
+    gauge, of = taught()
+    gauge.learn(of, turn(of, 100, reported))
+    assert 0.6 <= (gauge.expected(of, 1000) - of.prompt.tokens) / 1600 <= 1.3
+
+
+def test_each_model_has_its_own_scale():
+    gauge, of = taught()
+    other = replace(of, prompt=PromptSize(5000, 0, "local"))
+    assert gauge.expected(other, 1000) == 6350
+
+
+def test_growth_across_models_or_a_compaction_teaches_no_ratio():
+    gauge, of = taught()
+    known = gauge.expected(of, 1000) - of.prompt.tokens
+    for before in (PromptSize(10, 0, "local"), PromptSize(10, 7, MODEL)):
+        gauge.learn(replace(of, prompt=before), turn(of, 100, 90_000))
+    assert gauge.expected(of, 1000) - of.prompt.tokens == known
+
+
+async def test_what_was_learned_outlives_the_process_and_is_saved_once():
+    gauge, of = taught()
+    stored = MemoryScales()
+    await gauge.save(stored)
+    await stored.save("other", Scale(2.0, 1.0))
+    await stored.save(MODEL, replace(await stored.load(MODEL) or Scale()))
+    later = Gauge()
+    await later.load(stored, [MODEL, "never heard of"])
+    assert later.expected(of, 500) == gauge.expected(of, 500)
+
+    await stored.save(MODEL, Scale(9.0, 9.0))
+    await gauge.save(stored)
+    assert await stored.load(MODEL) == Scale(9.0, 9.0)
+
+
+class Away:
+    async def load(self, model):
+        raise StoreUnavailable
+
+    async def save(self, model, scale):
+        raise StoreUnavailable
+
+
+async def test_a_store_that_is_away_is_tried_again_another_time():
+    gauge, _ = taught()
+    await gauge.save(Away())
+    stored = MemoryScales()
+    await gauge.save(stored)
+    assert await stored.load(MODEL) is not None
