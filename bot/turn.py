@@ -95,7 +95,7 @@ class Turns:
         self.compactor.consider(owner, session)
 
     async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
-        """What of the question no Session has answered. Where an earlier run died, its turn may stand in any of them."""
+        """What of the question no Session has answered. Where an earlier run died, its turn may be in any of them."""
         if not question.is_retry:
             return question
         committed = await self.sessions.having(owner, [part.update_id for part in question.parts])
@@ -126,6 +126,8 @@ class Turns:
             return session, await unless(run.stop, self.agent.run(owner, session, question, reply, run.record))
         except PromptTooLong as overflow:
             roomier = await self._with_room(owner, session, question, reply, run)
+            if run.stop.is_set():
+                return session, None
             if roomier is session:
                 raise
             spent = overflow.usage or Usage()

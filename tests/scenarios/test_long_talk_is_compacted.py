@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import pytest
 
+from bot.demo.claude.answers import call, calls, say, think
 from bot.demo.claude.faults import Fault
-from bot.demo.claude.script import is_summary
+from bot.demo.claude.script import is_chat, is_summary
 
 SMALL = {"CONTEXT_TRIGGER_MESSAGES": "10", "CONTEXT_KEEP_MESSAGES": "4"}
 BY_TOKENS = {"CONTEXT_TRIGGER_TOKENS": "5000", "CONTEXT_TRIGGER_MESSAGES": "300", "CONTEXT_KEEP_MESSAGES": "4"}
@@ -66,6 +67,37 @@ async def test_between_two_compactions_a_request_begins_with_all_of_the_one_befo
     requests = [request["messages"] for request in world.requests]
     for earlier, later in pairwise(requests):
         assert later[: len(earlier)] == earlier
+
+
+async def test_many_tool_calls_over_weeks_never_make_a_request_the_provider_refuses(world, anna):
+    """C45: the stand-in refuses unmatched tool blocks as the real one does, and the world of this test minds."""
+    used = calls(call("recall", {"words": "tea"}), call("search", {"words": "tea"}))
+    async with world.bot(SESSION_TTL_SECONDS="172800", **SMALL):
+        for number in range(24):
+            world.claude.script(*[think("Hm.", used)] * (1 + number % 3), say(f"Answer {number}."))
+            assert await world.ask(anna, f"Anything about tea, number {number}?") == f"Answer {number}."
+            world.passes(days=1)
+
+    session = world.session(anna.id)
+    archived = {row["seq"] for row in world.database["archive"].find({"ownerId": anna.id})}
+    assert session["summary"]["epoch"] > 3
+    assert archived | {message["seq"] for message in session["messages"]} == set(range(session["nextSeq"]))
+
+
+async def test_an_apology_is_neither_stored_nor_sent_to_the_model_later(world, anna):
+    """C46"""
+    world.claude.faults.next(Fault.status(400, "the provider's own words"), when=is_chat)
+    async with world.bot(**SMALL):
+        apology = await world.ask(anna, "Hello?")
+        await talk(world, anna, 6)
+        await world.eventually(lambda: world.session(anna.id)["summary"])
+        await world.ask(anna, "And now?")
+
+    stored = str(world.sessions()) + str(list(world.database["archive"].find()))
+    sent = str([exchange.body for exchange in world.claude.journal.exchanges])
+    for trace in (apology, "the provider's own words", "Hello?"):
+        assert trace not in stored
+        assert trace not in sent.partition("Tell me something")[2]
 
 
 async def test_a_summariser_that_fails_costs_nothing(world, anna):

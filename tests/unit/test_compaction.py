@@ -163,8 +163,10 @@ def test_words_of_the_dialogue_cannot_close_the_tag_they_stand_in():
         says(GOOD, stop="max_tokens"),
         says(GOOD, stop="refusal"),
         says(GOOD, stop="tool_use"),
+        says("Error: the server is overloaded. " + GOOD),
+        says('{"type": "error", "message": "' + GOOD + '"}'),
     ],
-    ids=["error", "torn stream", "nothing", "blank", "placeholder", "cut", "refusal", "tool call"],
+    ids=["error", "torn", "nothing", "blank", "placeholder", "cut", "refusal", "tool call", "error text", "error JSON"],
 )
 async def test_a_bad_summary_changes_nothing_and_is_not_asked_for_again_at_once(house, bad):
     """C42, C43"""
