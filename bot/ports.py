@@ -144,6 +144,16 @@ class Preferences:
     persona: str | None = None
 
 
+class Books(Protocol):
+    """What each Owner has used of models, by day (UTC)."""
+
+    async def add(self, owner: Owner, at: datetime, usage: Usage) -> None:
+        """Book what was used on the day of `at`."""
+
+    async def of(self, owner: Owner, at: datetime) -> Usage:
+        """All that was booked on that day."""
+
+
 class Owners(Protocol):
     """What is known of Owners beyond their Sessions."""
 

@@ -113,6 +113,7 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
         sessions=store.sessions,
         agent=_agent(settings, store, measured, offered),
         compactor=compactor,
+        books=store.books,
         count=count,
         clock=clock,
         new_id=_new_id,

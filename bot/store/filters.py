@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from bot.owner import Owner, Place
@@ -27,6 +28,11 @@ def owned(owner: Owner, **equal: str | int | None) -> dict[str, Any]:
 def itself(owner: Owner) -> dict[str, Any]:
     """The one document about `owner`."""
     return {"_id": owned(owner)["ownerId"]}
+
+
+def on_day(owner: Owner, at: datetime) -> dict[str, Any]:
+    """What `owner` has used on the day of this moment."""
+    return owned(owner) | {"day": at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)}
 
 
 def active(owner: Owner, place: Place) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from bot.ports import NOTHING_USED, Hit, Note, Preferences, Scale
 from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
 from bot.store import documents
 from bot.store.documents import Document
-from bot.store.filters import active, itself, noted, owned, says, seen_from
+from bot.store.filters import active, itself, noted, on_day, owned, says, seen_from
 
 
 class MemorySessions:
@@ -179,6 +179,23 @@ class MemoryOwners:
 
     async def prefer(self, owner: Owner, preferences: Preferences) -> None:
         self._rows.setdefault(itself(owner)["_id"], {}).update(documents.from_preferences(preferences))
+
+
+class MemoryBooks:
+    """What was used, in a dict."""
+
+    def __init__(self) -> None:
+        self._days: dict[tuple[int, datetime], Usage] = {}
+
+    async def add(self, owner: Owner, at: datetime, usage: Usage) -> None:
+        self._days[self._key(owner, at)] = await self.of(owner, at) + usage
+
+    async def of(self, owner: Owner, at: datetime) -> Usage:
+        return self._days.get(self._key(owner, at), Usage())
+
+    def _key(self, owner: Owner, at: datetime) -> tuple[int, datetime]:
+        day = on_day(owner, at)
+        return day["ownerId"], day["day"]
 
 
 class MemoryScales:

@@ -22,6 +22,7 @@ from pymongo.errors import ConfigurationError, InvalidURI, PyMongoError
 from bot.errors import StartError, StoreUnavailable
 from bot.ports import Clock
 from bot.store.archive import MongoArchive
+from bot.store.books import MongoBooks
 from bot.store.calls import Calls, is_refused
 from bot.store.documents import Document
 from bot.store.notes import MongoNotes
@@ -64,6 +65,7 @@ class Store:
     sessions: MongoSessions
     archive: MongoArchive
     notes: MongoNotes
+    books: MongoBooks
     owners: MongoOwners
     scales: MongoScales
     servers: str
@@ -88,6 +90,7 @@ async def connect(uri: str, database: str, *, driver: Driver = "motor", clock: C
         sessions=MongoSessions(opened, calls),
         archive=MongoArchive(opened, calls, clock, keep),
         notes=MongoNotes(opened, calls),
+        books=MongoBooks(opened, calls),
         owners=MongoOwners(opened, calls),
         scales=MongoScales(opened, calls),
         servers=_servers(uri),

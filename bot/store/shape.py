@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.errors import StartError
 from bot.store.documents import Document
-from bot.store.validators import ARCHIVE, INBOX, LANES, LEASES, MODELS, NOTES, OWNERS, SESSIONS
+from bot.store.validators import ARCHIVE, BOOKS, INBOX, LANES, LEASES, MODELS, NOTES, OWNERS, SESSIONS
 
 DAY = 86_400
 MOST_SECONDS = 2**31 - 1
@@ -66,6 +66,14 @@ def collections(expire_after: int) -> tuple[Collection, ...]:
             ),
         ),
         Collection("owners", OWNERS, ()),
+        Collection(
+            "usage",
+            BOOKS,
+            (
+                Index("one_a_day", {"ownerId": 1, "day": 1}, {"unique": True}),
+                Index("expiry", {"day": 1}, {"expireAfterSeconds": 90 * DAY}),
+            ),
+        ),
         Collection(
             "inbox",
             INBOX,

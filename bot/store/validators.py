@@ -96,6 +96,9 @@ OWNERS: Rule = {
         "properties": {"_id": _INT, "model": _TEXT, "persona": _TEXT},
     }
 }
+BOOKS: Rule = {
+    "$jsonSchema": _record(_id=_ID, ownerId=_INT, day=_DATE, **_USAGE["properties"]),
+}
 MODELS: Rule = {
     "$jsonSchema": _record(_id=_TEXT, tokenRatio={"bsonType": "double"}, fixedTokens={"bsonType": "double"})
 }

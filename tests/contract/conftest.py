@@ -14,11 +14,12 @@ import pytest
 from mongomock_motor import AsyncMongoMockClient
 
 from bot.ops.clock import ManualClock
-from bot.ports import Archive, Notes, Owners, Scales, SessionStore
+from bot.ports import Archive, Books, Notes, Owners, Scales, SessionStore
 from bot.store import schema, shape
 from bot.store.archive import MongoArchive
+from bot.store.books import MongoBooks
 from bot.store.calls import Calls
-from bot.store.memory import MemoryArchive, MemoryNotes, MemoryOwners, MemoryScales, MemorySessions
+from bot.store.memory import MemoryArchive, MemoryBooks, MemoryNotes, MemoryOwners, MemoryScales, MemorySessions
 from bot.store.mongo import connect
 from bot.store.notes import MongoNotes
 from bot.store.owners import MongoOwners
@@ -38,6 +39,7 @@ class Stores:
     archive: Archive
     notes: Notes
     owners: Owners
+    books: Books
     scales: Scales
     database: Any = None
 
@@ -56,7 +58,7 @@ async def store(request, commands, mongod, database):
 async def stores(request, clock):
     """The ports over one backend after the other."""
     if request.param == "memory":
-        yield Stores(MemorySessions(), MemoryArchive(), MemoryNotes(), MemoryOwners(), MemoryScales())
+        yield Stores(MemorySessions(), MemoryArchive(), MemoryNotes(), MemoryOwners(), MemoryBooks(), MemoryScales())
     elif request.param == "mongomock":
         database: Any = AsyncMongoMockClient(tz_aware=True)["bot"]
         for collection in shape.collections(shape.MOST_SECONDS):  # of the shape, indexes are all it knows
@@ -84,6 +86,7 @@ def over(database, clock) -> Stores:
         MongoArchive(database, calls, clock, KEEP),
         MongoNotes(database, calls),
         MongoOwners(database, calls),
+        MongoBooks(database, calls),
         MongoScales(database, calls),
         database,
     )

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-PORTS = ("SessionStore", "Archive", "Notes", "Owners")
+PORTS = ("SessionStore", "Archive", "Notes", "Owners", "Books")
 MAKERS = ("bot/telegram/identity.py", "bot/demo/")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 DRIVERS = ["motor", "pymongo"]
-OWNED = {"sessions", "archive", "notes"}
+OWNED = {"sessions", "archive", "notes", "usage"}
 A_TURN = [
     ("insert", "inbox"),  # accepted
     ("update", "lanes"),  # announced
@@ -13,6 +13,7 @@ A_TURN = [
     ("find", "inbox"),  # read
     ("findAndModify", "sessions"),  # loaded
     ("update", "sessions"),  # committed
+    ("update", "usage"),  # booked
     ("update", "inbox"),  # a part was sent
     ("update", "inbox"),  # finished
     ("find", "inbox"),  # nothing else waits
@@ -37,7 +38,7 @@ async def idle(world):
     await world.eventually(lambda: world.database["lanes"].count_documents({"ready": True}) == 0)
 
 
-async def test_a_plain_turn_is_ten_commands_each_on_an_index(world, anna, driver, commands, mongo_client):
+async def test_a_plain_turn_is_eleven_commands_each_on_an_index(world, anna, driver, commands, mongo_client):
     """At most 12: receiver, lane and Session together (a known public bot on MongoDB needs 50)."""
     async with world.bot(MONGODB_DRIVER=driver):
         for words in ("Hello there.", "How are you?"):

@@ -1,0 +1,52 @@
+"""What a turn cost is in the books of its Owner and day, equal to what the provider billed (C78, C81)."""
+
+from __future__ import annotations
+
+from bot.demo.claude.answers import call
+from bot.demo.claude.faults import Fault
+
+
+def billed(world):
+    """Prompt and answer of every call, the start of the torn ones included."""
+    exchanges = [one for one in world.claude.journal.exchanges if one.prompt is not None]
+    return sum(one.prompt.total for one in exchanges), sum(one.usage.get("output_tokens", 0) for one in exchanges)
+
+
+def booked(world, person):
+    rows = list(world.database["usage"].find({"ownerId": person.id}).sort("day", 1))
+    read = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
+    return sum(row[name] for row in rows for name in read), sum(row["outputTokens"] for row in rows), len(rows)
+
+
+async def test_a_turn_with_a_retry_and_tool_steps_is_booked_in_full(world, anna):
+    """The failed call counts as far as it is known: its prompt."""
+    world.claude.script(call("recall_notes", {}), call("recall_notes", {}), "There are none.")
+    world.claude.faults.next(Fault.dropped())
+    async with world.bot():
+        await world.ask(anna, "What do you remember?")
+        row = await world.eventually(lambda: world.database["usage"].find_one({"ownerId": anna.id}))
+
+    assert row["turns"] == 1
+    asked, answered = billed(world)
+    assert booked(world, anna)[0] == asked
+    assert booked(world, anna)[1] >= answered
+
+
+async def test_a_turn_that_failed_is_booked_too(world, anna):
+    world.claude.faults.next(Fault.refusal())
+    async with world.bot():
+        await world.ask(anna, "Tell me about herons.")
+    assert booked(world, anna) == (*billed(world), 1)
+    assert world.database["usage"].find_one({"ownerId": anna.id})["turns"] == 0
+
+
+async def test_each_day_and_person_has_a_row_that_new_does_not_refill(world, anna, boris):
+    async with world.bot():
+        await world.ask(anna, "Hello")
+        await world.ask(anna, "/new")
+        await world.ask(anna, "Hello")
+        await world.ask(boris, "Привет")
+        world.passes(days=1)
+        await world.ask(anna, "Good morning", answers=2)
+    rows = [(row["ownerId"], row["turns"]) for row in world.database["usage"].find().sort([("day", 1), ("ownerId", 1)])]
+    assert rows == [(anna.id, 2), (boris.id, 1), (anna.id, 1)]
