@@ -1,4 +1,4 @@
-"""C48: compaction beside everything else that may happen, in any order: nothing is lost, split, repeated or brought back.
+"""C48: compaction beside everything that may happen, in any order: nothing is lost, split, repeated or brought back.
 
 Turns (with tools, and giants), two workers with copies of their own, compactors that overlap, `/new` and `/reset`, a
 summariser in every mood, and a store that fails or a process that dies before and after each write. What was committed
