@@ -83,6 +83,9 @@ class Inbox(Protocol):
     async def put(self, *entries: Entry) -> bool:
         """Accept updates; False when some of their ids are known already. Then Telegram may forget them."""
 
+    async def revise(self, lane: Lane, message: Json) -> None:
+        """Put a message that its sender has edited in the place of the same one, if that still waits in the lane."""
+
     async def claim(self, busy: Collection[str]) -> Claim | None:
         """Lease a lane that has work and that nobody holds, the longest-waiting first, none of `busy`."""
 

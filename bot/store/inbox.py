@@ -24,16 +24,16 @@ from pymongo.asynchronous.database import AsyncDatabase
 from bot.errors import LaneLost
 from bot.inbox import Batch, Claim, Entry, State
 from bot.owner import Lane
-from bot.ports import Clock
+from bot.ports import Clock, Json
 from bot.store.batches import leading
 from bot.store.calls import Calls, Duplicate
 from bot.store.documents import Document, moment
 from bot.store.entries import LaneOf, from_entry, to_entry
+from bot.store.records import MongoRecord
 
 READ_AHEAD = 60
 FORGOTTEN = frozenset({"done", "cancelled", "refused"})
 """Fates after which nobody will want to see the update again."""
-UNCERTAIN = "uncertain"
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -102,6 +102,11 @@ class MongoInbox:
     async def _upsert(self, lane: str, update: Document) -> None:
         async with self.calls:
             await self._lanes.update_one({"_id": lane}, update, upsert=True)
+
+    async def revise(self, lane: Lane, message: Json) -> None:
+        waiting = {"lane": lane.id, "state": "queued", "update.message.message_id": message["message_id"]}
+        async with self.calls:
+            await self.entries.update_one(waiting, {"$set": {"update.message": dict(message)}})
 
     # ------------------------------------------------------------------------------------------------ leasing
 
@@ -237,60 +242,6 @@ class MongoInbox:
         update = {"$unset": {"uncertain": ""}} if turn is None else {"$set": {"uncertain": turn}}
         await self._change(claim, {}, update)
         self._uncertain[claim.lane] = turn
-
-
-class MongoRecord:
-    """The record of one run, kept on the entries of its batch."""
-
-    def __init__(self, inbox: MongoInbox, batch: Batch) -> None:
-        self._inbox = inbox
-        self._claim = batch.claim
-        self._sent = {entry.id: entry.sent for entry in batch.entries}
-        self._previews = {entry.id: entry.preview for entry in batch.entries}
-
-    def require_lease(self) -> None:
-        if not self._inbox.holds(self._claim):
-            raise LaneLost
-
-    def parts_sent(self, turn: int) -> int:
-        return self._sent.get(turn, 0)
-
-    def preview(self, turn: int) -> int | None:
-        return self._previews.get(turn)
-
-    async def previewed(self, turn: int, message_id: int | None) -> None:
-        if not await self._write(turn, {}, {"$set": {"preview": message_id}}):
-            raise LaneLost
-        self._previews[turn] = message_id
-
-    async def part_sent(self, turn: int, message_id: int | None) -> None:
-        sent = self.parts_sent(turn)
-        if not await self._write(turn, {"sent": {"$size": sent}}, {"$push": {"sent": message_id or UNCERTAIN}}):
-            raise LaneLost
-        self._sent[turn] = sent + 1
-        if message_id is None:
-            await self._inbox.doubt(self._claim, turn)
-
-    def uncertain(self) -> int | None:
-        return self._inbox.uncertain(self._claim)
-
-    async def offered(self) -> None:
-        await self._inbox.doubt(self._claim, None)
-
-    async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
-        effect = {"tool": tool, "argsHash": arguments}
-        if await self._write(turn, {"effects": {"$ne": effect}}, {"$push": {"effects": effect}}):
-            return True
-        async with self._inbox.calls:
-            if await self._inbox.entries.find_one({"_id": turn, "effects": effect}, {"_id": 1}) is None:
-                raise LaneLost
-        return False
-
-    async def _write(self, turn: int, where: Document, update: Document) -> bool:
-        mine = {"_id": turn, "state": "queued", "fence": {"$lte": self._claim.fence}}
-        update = {**update, "$max": {"fence": self._claim.fence}}
-        async with self._inbox.calls:
-            return (await self._inbox.entries.update_one(mine | where, update)).matched_count == 1
 
 
 def _now() -> float:

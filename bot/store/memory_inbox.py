@@ -17,7 +17,7 @@ from typing import Literal
 
 from bot.inbox import Batch, Claim, Entry, State
 from bot.owner import Lane
-from bot.ports import Clock
+from bot.ports import Clock, Json
 from bot.store.batches import leading
 
 IDS_REMEMBERED = 100_000
@@ -64,6 +64,10 @@ class MemoryInbox:
         if len(self._states) > IDS_REMEMBERED:
             self._states.popitem(last=False)
 
+    async def revise(self, lane: Lane, message: Json) -> None:
+        if (queue := self._queues.get(lane.id)) is not None:
+            queue.waiting = [_revised(entry, message) for entry in queue.waiting]
+
     async def claim(self, busy: Collection[str]) -> Claim | None:
         self._arrived.clear()
         for lane, queue in self._queues.items():
@@ -78,7 +82,7 @@ class MemoryInbox:
     async def finish(self, batch: Batch, state: State) -> Claim:
         queue = self._queues[batch.claim.lane]
         for entry in batch.entries:
-            queue.waiting.remove(entry)
+            queue.waiting = [other for other in queue.waiting if other.id != entry.id]
             self._states[entry.id] = state
             self.record(batch).forget(entry.id)
             if entry.id == queue.cancel_before:
@@ -121,6 +125,13 @@ class MemoryInbox:
 
     def record(self, batch: Batch) -> MemoryRecord:
         return self._records.setdefault(batch.claim.lane, MemoryRecord())
+
+
+def _revised(entry: Entry, message: Json) -> Entry:
+    waiting = entry.update.get("message", {})
+    if waiting.get("message_id") != message["message_id"]:
+        return entry
+    return replace(entry, update={**entry.update, "message": message})
 
 
 class MemoryRecord:

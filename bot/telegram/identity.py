@@ -17,6 +17,7 @@ from telegram import CallbackQuery, MaybeInaccessibleMessage, Message, Update, U
 from telegram.constants import ChatID, ChatMemberStatus, ChatType
 
 from bot.owner import Lane, Owner, Place
+from bot.ports import Json
 from bot.settings import SHARED_IDS
 from bot.texts import Language, language_of
 
@@ -50,8 +51,31 @@ class Stop:
     turn: int
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A message was edited; `message` is what it is now."""
+
+    lane: Lane
+    message: Json
+
+
+def edit_of(update: Update) -> Edit | None:
+    """An edit by a person. It starts nothing: only what still waits is changed by it."""
+    sender = identify(update) if update.edited_message is not None else None
+    if update.edited_message is None or not isinstance(sender, Sender):
+        return None
+    return Edit(Lane(sender.owner, sender.place), update.edited_message.to_dict())
+
+
 def stop_of(update: Update) -> Stop | None:
-    """A press on Stop. It names nobody, but only the person whose private chat it is can have pressed it."""
+    """A press on Stop. It names nobody, but only the person whose private chat it is can have pressed it.
+
+    Who blocks the bot will not read what it is writing: that stops whatever runs.
+    """
+    if (blocked := update.my_chat_member) is not None:
+        sender = _sender(blocked.from_user, Place(blocked.chat.id))
+        is_blocked = blocked.chat.type == ChatType.PRIVATE and blocked.new_chat_member.status in _OUTSIDE
+        return Stop(Lane(sender.owner, sender.place), update.update_id) if sender and is_blocked else None
     pressed = update.api_kwargs.get("stopped_message_generation")
     if not pressed or pressed["chat"]["type"] != ChatType.PRIVATE or pressed["chat"]["id"] in SHARED_IDS:
         return None

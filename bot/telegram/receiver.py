@@ -20,7 +20,7 @@ from bot.ports import Clock, Json
 from bot.session import clean
 from bot.telegram.commands import COMMANDS
 from bot.telegram.hints import Hints
-from bot.telegram.identity import Refusal, Sender, Stop, identify, inviter, stop_of
+from bot.telegram.identity import Edit, Refusal, Sender, Stop, edit_of, identify, inviter, stop_of
 from bot.telegram.inputs import Account, gathers, kind_of, wish
 
 log = logging.getLogger(__name__)
@@ -47,9 +47,12 @@ class Receiver:
         except Unstorable:
             for entry in entries:
                 await self._accept_alone(entry)
-        for stop in read:
-            if isinstance(stop, Stop):
-                await self._inbox.stop(stop.lane, stop.turn)
+        for other in read:
+            match other:
+                case Stop(lane, turn):
+                    await self._inbox.stop(lane, turn)
+                case Edit(lane, message):
+                    await self._inbox.revise(lane, message)
 
     async def _accept(self, *entries: Entry) -> None:
         if entries and not await self._inbox.put(*entries):
@@ -61,7 +64,7 @@ class Receiver:
         except Unstorable as failure:
             log.warning("update %d cannot be stored and is dropped: %s", entry.id, failure)
 
-    def _read(self, raw: Json) -> Entry | Stop | None:
+    def _read(self, raw: Json) -> Entry | Stop | Edit | None:
         """What an update asks; None where it asks nothing of us, or nobody may ask."""
         try:
             return self._sorted(Update.de_json(clean(raw)))
@@ -69,11 +72,11 @@ class Receiver:
             log.warning("update %d could not be read and is dropped: %s", raw["update_id"], whereabouts(error))
             return None
 
-    def _sorted(self, update: Update) -> Entry | Stop | None:
+    def _sorted(self, update: Update) -> Entry | Stop | Edit | None:
         kind = kind_of(update, self._account)
         if kind is None:
-            if (stop := stop_of(update)) is not None:
-                return stop
+            if (other := stop_of(update) or edit_of(update)) is not None:
+                return other
             if (host := inviter(update)) is not None and not self._allowed(host.owner):
                 self._hints.leave(host.place, "access_refused", host.language)
             log.debug("update %d asks nothing of us", update.update_id)

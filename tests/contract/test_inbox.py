@@ -264,6 +264,34 @@ async def test_nothing_is_waited_for_in_vain(inbox, clock, entries):
     assert (await inbox.next(claim)).early == 0
 
 
+# --------------------------------------------------------------------------------------------------- edits
+
+
+def worded(update_id, words, lane=ANNA):
+    waiting = entry(update_id, lane)
+    message = {"message_id": 10 * update_id, "text": words}
+    return replace(waiting, update={**waiting.update, "message": message})
+
+
+async def test_an_edit_replaces_a_message_that_waits_and_no_other(inbox):
+    await inbox.put(worded(3, "theirs", BORIS))
+    claim = await claimed(inbox, worded(1, "wrong"), worded(2, "other"))
+    while claim.lane != ANNA.id:
+        claim = await inbox.claim(())
+    await inbox.revise(ANNA, {"message_id": 10, "text": "right"})
+    await inbox.revise(ANNA, {"message_id": 30, "text": "not hers"})
+    await inbox.revise(ANNA, {"message_id": 99, "text": "unknown"})
+    found = await inbox.next(claim)
+    assert [waiting.update["message"]["text"] for waiting in found.entries] == ["right", "other"]
+    assert ids(found) == [1, 2]
+
+
+async def test_an_edit_of_what_was_answered_changes_nothing(inbox):
+    assert len(await handled(inbox, await claimed(inbox, worded(1, "asked")))) == 1
+    await inbox.revise(ANNA, {"message_id": 10, "text": "corrected"})
+    assert await inbox.claim(()) is None
+
+
 # ---------------------------------------------------------------------------------------------- cancelling
 
 

@@ -16,7 +16,8 @@ from bot.errors import LaneLost, StoreUnavailable
 from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
 from bot.store.calls import Calls, Uncertain
-from bot.store.inbox import UNCERTAIN, Holder, MongoInbox
+from bot.store.inbox import Holder, MongoInbox
+from bot.store.records import UNCERTAIN
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from bot.demo.telegram.faults import Fault
 from bot.demo.telegram.happenings import anonymous, as_channel
 
 NEWS = {"type": "channel", "chat": {"id": -100900, "type": "channel", "title": "News"}, "message_id": 5}
@@ -61,6 +64,37 @@ async def test_a_forward_with_its_comment_is_one_question(world, anna):
         assert await settled(world, anna.chat, 1) == ["Inflation."]
     assert "[forwarded from News]\nPrices rise." in asked(world)
     assert "Why is that so?" in asked(world)
+
+
+async def test_what_is_corrected_while_it_waits_is_asked_as_it_is_now(world, anna):
+    """An edit of what was answered already is no new question."""
+    gate = asyncio.Event()
+    world.claude.script("First.", "Second.")
+    world.telegram.faults.next("sendMessage", Fault.hold(gate))
+    async with world.bot():
+        first = anna.says("One?")
+        await world.telegram.until(lambda: world.telegram.journal.of("sendMessage"), seconds=20)
+        second = anna.says("Tow?")
+        anna.edits(second, "Two?")
+        anna.edits(first, "One, please?")
+        corrected = {"update.message.text": "Two?"}
+        await world.eventually(lambda: world.database["inbox"].count_documents(corrected))
+        gate.set()
+        assert await settled(world, anna.chat, 2) == ["First.", "Second."]
+    assert asked(world).endswith("Two?")
+    assert len(world.requests) == 2
+
+
+async def test_who_blocks_the_bot_pays_for_no_more_words(world, anna):
+    world.claude.script(" ".join(f"word{number}" for number in range(400)))
+    world.claude.faults.slow(0.1)
+    async with world.bot():
+        anna.says("Tell me a lot.")
+        await world.telegram.until(lambda: anna.chat.draft(world.clock.now()), seconds=20)
+        anna.blocks()
+        await world.eventually(lambda: world.database["inbox"].count_documents({"state": "done"}))
+    assert "[interrupted]" in str(world.session(anna.id)["messages"][-1])
+    assert anna.chat.answers == []
 
 
 async def test_what_is_quoted_goes_along(world, anna):

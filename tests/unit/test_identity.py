@@ -7,7 +7,7 @@ from telegram import Update
 from telegram.constants import ChatID
 
 from bot.owner import Lane, Owner, Place
-from bot.telegram.identity import Refusal, Sender, Stop, identify, stop_of
+from bot.telegram.identity import Refusal, Sender, Stop, edit_of, identify, inviter, stop_of
 
 ANNA = {"id": 7, "is_bot": False, "first_name": "Anna", "language_code": "ru"}
 PRIVATE = {"id": 7, "type": "private", "first_name": "Anna"}
@@ -150,3 +150,45 @@ def test_a_stop_of_nobodys_stops_nothing(chat):
 
 def test_a_message_stops_nothing():
     assert stop_of(update(**message())) is None
+
+
+def moved(chat, was, now, sender=ANNA):
+    us = {"id": 99, "is_bot": True, "first_name": "bot"}
+    more = {"kicked": {"until_date": 0}}
+    before, after = ({"user": us, "status": status, **more.get(status, {})} for status in (was, now))
+    members = {"old_chat_member": before, "new_chat_member": after}
+    return update("my_chat_member", chat=chat, date=1767600000, **members, **{"from": sender})
+
+
+def test_who_blocks_the_bot_stops_what_it_is_writing():
+    assert stop_of(moved(PRIVATE, "member", "kicked")) == Stop(Lane(Owner(7), Place(7)), 1)
+    assert stop_of(moved(PRIVATE, "kicked", "member")) is None
+    assert stop_of(moved(GROUP, "member", "kicked")) is None
+
+
+# -------------------------------------------------------------------------------------------- edits, invitations
+
+
+def test_an_edit_belongs_to_its_author_and_has_the_message_as_it_is_now():
+    found = edit_of(update("edited_message", **message(chat=GROUP)))
+    assert (found.lane, found.message["text"]) == (Lane(Owner(7), Place(-100500)), "hello")
+
+
+def test_nobody_else_edits():
+    assert edit_of(update("edited_message", **message(ADMIN, GROUP, sender_chat=GROUP))) is None
+    assert edit_of(update(**message())) is None
+
+
+@pytest.mark.parametrize(
+    ("chat", "was", "now", "sender", "found"),
+    [
+        (GROUP, "left", "member", ANNA, True),
+        (CHANNEL, "kicked", "member", ANNA, True),
+        (GROUP, "member", "left", ANNA, False),
+        (PRIVATE, "kicked", "member", ANNA, False),
+        (GROUP, "left", "member", ADMIN, False),
+    ],
+    ids=["brought in", "into a channel", "thrown out", "unblocked", "by an anonymous admin"],
+)
+def test_who_brings_the_bot_in_is_known_where_it_can_be(chat, was, now, sender, found):
+    assert (inviter(moved(chat, was, now, sender)) is not None) == found

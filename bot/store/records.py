@@ -1,0 +1,85 @@
+"""What is kept of a running turn: what was sent of its answer, what shows it, what its tools have done outside.
+
+It stands on the entries of the turn's batch. Every write carries the fence of its run and misses when a later one has
+been there, which is a LaneLost.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pymongo.asynchronous.collection import AsyncCollection
+
+from bot.errors import LaneLost
+from bot.inbox import Batch, Claim
+from bot.store.calls import Calls
+from bot.store.documents import Document
+
+UNCERTAIN = "uncertain"
+
+
+class _Inbox(Protocol):
+    """What a record needs of the inbox it belongs to."""
+
+    entries: AsyncCollection[Document]
+    calls: Calls
+
+    def holds(self, claim: Claim) -> bool: ...
+
+    def uncertain(self, claim: Claim) -> int | None: ...
+
+    async def doubt(self, claim: Claim, turn: int | None) -> None: ...
+
+
+class MongoRecord:
+    """The record of one run, kept on the entries of its batch."""
+
+    def __init__(self, inbox: _Inbox, batch: Batch) -> None:
+        self._inbox = inbox
+        self._claim = batch.claim
+        self._sent = {entry.id: entry.sent for entry in batch.entries}
+        self._previews = {entry.id: entry.preview for entry in batch.entries}
+
+    def require_lease(self) -> None:
+        if not self._inbox.holds(self._claim):
+            raise LaneLost
+
+    def parts_sent(self, turn: int) -> int:
+        return self._sent.get(turn, 0)
+
+    def preview(self, turn: int) -> int | None:
+        return self._previews.get(turn)
+
+    async def previewed(self, turn: int, message_id: int | None) -> None:
+        if not await self._write(turn, {}, {"$set": {"preview": message_id}}):
+            raise LaneLost
+        self._previews[turn] = message_id
+
+    async def part_sent(self, turn: int, message_id: int | None) -> None:
+        sent = self.parts_sent(turn)
+        if not await self._write(turn, {"sent": {"$size": sent}}, {"$push": {"sent": message_id or UNCERTAIN}}):
+            raise LaneLost
+        self._sent[turn] = sent + 1
+        if message_id is None:
+            await self._inbox.doubt(self._claim, turn)
+
+    def uncertain(self) -> int | None:
+        return self._inbox.uncertain(self._claim)
+
+    async def offered(self) -> None:
+        await self._inbox.doubt(self._claim, None)
+
+    async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
+        effect = {"tool": tool, "argsHash": arguments}
+        if await self._write(turn, {"effects": {"$ne": effect}}, {"$push": {"effects": effect}}):
+            return True
+        async with self._inbox.calls:
+            if await self._inbox.entries.find_one({"_id": turn, "effects": effect}, {"_id": 1}) is None:
+                raise LaneLost
+        return False
+
+    async def _write(self, turn: int, where: Document, update: Document) -> bool:
+        mine = {"_id": turn, "state": "queued", "fence": {"$lte": self._claim.fence}}
+        update = {**update, "$max": {"fence": self._claim.fence}}
+        async with self._inbox.calls:
+            return (await self._inbox.entries.update_one(mine | where, update)).matched_count == 1
