@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.agent.prompt import render, summary_text
-from bot.compaction import MIN_WORDS, transcript
+from bot.compaction.summarising import MIN_WORDS, transcript
 from bot.demo.claude.mind import answer
 from bot.demo.claude.talk import arguments
 from bot.session import Message, Session, Summary, Task
@@ -256,7 +256,7 @@ def one(turn, role, text):
 
 
 def test_the_transcript_our_compaction_makes_is_understood():
-    text = words(request(transcript(None, stored(*SAID))))
+    text = words(request(transcript("", stored(*SAID), 10_000)))
     assert len(text.split()) >= MIN_WORDS
     assert "my secret word is <R&D>" in text
 
