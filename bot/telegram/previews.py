@@ -31,6 +31,8 @@ FIRST_SECONDS = 0.6
 NO_ROOM_SECONDS = 0.4
 CHARS_A_SECOND = 4000
 """How much longer a long text is shown before the next look at it: each is formatted anew, from its beginning."""
+RESTS = 10
+"""How many times as long as the formatting took it rests, so that a text that is hard to format costs nobody else."""
 KEEP_ALIVE_SECONDS = 20.0
 """A draft is seen for half a minute."""
 
@@ -135,8 +137,9 @@ class Preview:
         """Show what there is; the seconds until the next look."""
         self._record.require_lease()
         self._changed.clear()
-        text = self._text()
+        text, began = self._text(), _now()
         chunks = await chunks_of(text)
+        spent = _now() - began
         if chunks and not self._over.is_set():
             async with self._brush:
                 is_seen = await self._canvas.paint(chunks)
@@ -144,7 +147,7 @@ class Preview:
                 self._changed.set()
                 return NO_ROOM_SECONDS
             self.is_seen = True
-        return self._canvas.pace + len(text) / CHARS_A_SECOND
+        return self._canvas.pace + len(text) / CHARS_A_SECOND + spent * RESTS
 
     async def _pause(self, seconds: float) -> None:
         await unless(self._over, self._gateway.sleep(seconds))
@@ -159,3 +162,7 @@ def canvas_for(gateway: Gateway, place: Place, turn: int, record: Record, reply_
     if place.is_private:
         return DraftCanvas(gateway, place, turn)
     return MessageCanvas(gateway, place, turn, record, reply_to)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -82,6 +82,26 @@ async def test_the_stop_button_ends_its_own_turn_and_nothing_else(world, anna, r
     assert "[interrupted]" in str(world.session(anna.id)["messages"][1])
 
 
+async def test_in_a_private_chat_with_topics_each_topic_has_its_own_draft_stop_and_session(world, anna):
+    world.telegram.world.bot["has_topics_enabled"] = True
+    async with world.bot():
+        await world.ask(anna, "My secret word is heron.")
+        herons, trains = anna.topic("Herons"), anna.topic("Trains")
+        world.claude.script(LONG)
+        world.claude.faults.slow(SLOWLY)
+        anna.says("Tell me a lot.", thread=herons)
+        await growing(world, anna.chat, 40)
+        assert anna.chat.draft(world.clock.now()).thread_id == herons
+        anna.stops()
+        await world.telegram.until(lambda: "[interrupted]" in anna.chat.text, seconds=5)
+        world.claude.faults.slow(0)
+        answer = await world.ask(anna, "What is my secret word?", thread=trains)
+
+    assert "heron" not in answer
+    assert [message.thread_id for message in anna.chat.answers] == [None, herons, herons, trains]
+    assert {session["threadId"] for session in world.sessions(anna.id)} == {None, herons, trains}
+
+
 async def test_a_late_stop_stops_nothing(world, anna):
     """It names a turn that is over; the one that runs now goes on."""
     world.claude.script("First.", LONG[:300])
