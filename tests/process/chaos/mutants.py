@@ -16,7 +16,8 @@ from bot.compaction import Compactor
 from bot.session import Session
 from bot.store import inbox
 from bot.store.batches import leading
-from bot.store.inbox import NEVER, MongoInbox, MongoRecord
+from bot.store.inbox import NEVER, MongoInbox
+from bot.store.records import MongoRecord
 from bot.store.sessions import MongoSessions
 from bot.telegram.receiver import Receiver
 from bot.turn import Turns
@@ -74,8 +75,8 @@ def acknowledges_before_it_stores() -> None:
 def no_fence() -> None:
     """A process that lost its lease while it was frozen goes on as if nothing had been."""
 
-    async def push(self: Any, turn: int, _where: Any, field: str, value: Any) -> bool:
-        await self._inbox.entries.update_one({"_id": turn}, {"$push": {field: value}})
+    async def write(self: Any, turn: int, _where: Any, update: Any) -> bool:
+        await self._inbox.entries.update_one({"_id": turn}, update)
         return True
 
     async def keep(_self: Any, _claims: Any) -> set[str]:
@@ -83,7 +84,7 @@ def no_fence() -> None:
 
     _plant(MongoInbox, "holds", lambda _self, _claim: True)
     _plant(MongoInbox, "keep", keep)
-    _plant(MongoRecord, "_push", push)
+    _plant(MongoRecord, "_write", write)
 
 
 def no_lease() -> None:
