@@ -14,7 +14,7 @@ import fcntl, os, socket, struct, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
     wanted = struct.pack("16sH14s", b"lo", 1, b"")  # interface lo, flag UP
     fcntl.ioctl(probe, 0x8914, wanted)  # SIOCSIFFLAGS
-os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *sys.argv[1:]])
+os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *sys.argv[1:]])
 """
 SCENARIO = "tests/scenarios/test_came_back_after_an_hour.py::test_within_the_idle_limit_the_talk_goes_on"
 TOKENS = "tests/unit/test_tokens.py"

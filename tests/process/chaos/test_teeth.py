@@ -171,6 +171,7 @@ async def test_a_planted_fault_is_found(calm, mutant, scene, kind):
     assert verdict.faults[kind], f"{mutant} was not found: {verdict.fates} {verdict}"
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("scene", [scene for scene, _ in SCENES.values()], ids=SCENES)
 async def test_the_bot_as_it_is_passes_the_same_scene(calm, scene):
     verdict = await played(calm, scene, "")
