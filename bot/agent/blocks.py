@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
+from urllib.parse import quote, urlsplit
 
-from bot.session import Block, Role
+from bot.session import Block, Role, text_block
 
 LONGEST_NAME = 64
+_HOST = re.compile(r"[\w.-]{1,253}")
 _ODD_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -41,19 +43,49 @@ def without_blanks(blocks: Iterable[Block]) -> list[Block]:
 
 
 def settled(messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[Role, tuple[Block, ...]], ...]:
-    """The messages of a turn as they may be stored, each call with its result; what is left empty is left out."""
+    """The messages of a turn as they may be stored, each call with its result; what is left empty is left out.
+
+    Of what the provider looked up by itself only the links stay, inside the text: results are large, readable for it
+    alone, and refused once its tools are off.
+    """
     everything = [block for message in messages for block in message["content"]]
-    asked = {block["id"] for block in everything if block["type"].endswith("tool_use")}
-    answered = {block["tool_use_id"] for block in everything if block["type"].endswith("tool_result")}
+    asked = {block["id"] for block in everything if block["type"] == "tool_use"}
+    answered = {block["tool_use_id"] for block in everything if block["type"] == "tool_result"}
     pairs = asked & answered
     kept = ((message["role"], without_blanks(message["content"])) for message in messages)
-    storable = ((role, tuple(block for block in content if _is_storable(block, pairs))) for role, content in kept)
+    storable = (
+        (role, tuple(linked(block) for block in content if _is_storable(block, pairs))) for role, content in kept
+    )
     return tuple((role, content) for role, content in storable if content)
 
 
 def _is_storable(block: Block, pairs: AbstractSet[str]) -> bool:
     """Of kinds nobody knows nothing is kept: what one server made up, another may refuse for ever."""
     kind = block["type"]
-    if kind.endswith("tool_use"):
+    if kind == "tool_use":
         return block["id"] in pairs
-    return kind == "text" or (kind.endswith("tool_result") and block["tool_use_id"] in pairs)
+    return kind == "text" or (kind == "tool_result" and block["tool_use_id"] in pairs)
+
+
+def linked(block: Block) -> Block:
+    """Text with its citations as links that a person can follow."""
+    if not block.get("citations"):
+        return block
+    urls = dict.fromkeys(str(citation.get("url") or "") for citation in block["citations"])
+    links = [f"[{host}]({_escaped(url)})" for url in urls if (host := _host(url))]
+    return text_block(f"{block['text']} ({', '.join(links)})" if links else block["text"])
+
+
+def _host(url: str) -> str:
+    """Where a link leads; empty where a person should not be led."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    host = (parts.hostname or "").removeprefix("www.")
+    return host if parts.scheme in {"http", "https"} and _HOST.fullmatch(host) else ""
+
+
+def _escaped(url: str) -> str:
+    """A URL that cannot end its own Markdown link."""
+    return quote(url, safe=":/?#@!$&'*+,;=%~-._")

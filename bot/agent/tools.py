@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -81,14 +81,15 @@ class Tool:
 class Toolbox:
     """The tools of this bot, in one order for good: the list is part of the prompt's cached prefix."""
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(self, tools: Iterable[Tool] = (), of_provider: Sequence[Json] = ()) -> None:
+        """`of_provider`: tools that the model's provider runs by itself."""
         self._tools: dict[str, Tool] = {}
         for tool in sorted(tools, key=lambda tool: tool.name):
             if tool.name in self._tools:
                 raise StartError(f"two tools are named {tool.name!r}")
             _check(tool)
             self._tools[tool.name] = tool
-        self.specs: tuple[Json, ...] = tuple(tool.spec for tool in self._tools.values())
+        self.specs: tuple[Json, ...] = (*(tool.spec for tool in self._tools.values()), *of_provider)
 
     async def run(self, context: ToolContext, name: str, arguments: Json) -> str:
         """Check the arguments against the tool's schema, then run it. Raises ToolFailed for both."""

@@ -21,6 +21,7 @@ from bot.agent.prompt import SYSTEM, Prompt
 from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
+from bot.agent.toolbox.web import WEB_TOOLS
 from bot.agent.tools import Toolbox
 from bot.app.installed import installed_tools
 from bot.app.measured import MeasuredModel
@@ -145,7 +146,7 @@ def _agent(settings: Settings, store: Store, model: Model, offered: Choices) -> 
         turn_seconds=settings.turn_seconds,
     )
     own = [*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive)]
-    toolbox = Toolbox([*own, *installed_tools()])
+    toolbox = Toolbox([*own, *installed_tools()], WEB_TOOLS if settings.web_search == "on" else ())
     return Agent(model, toolbox, prompt, limits, Pauses(random.random), offered)
 
 

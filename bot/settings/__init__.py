@@ -91,6 +91,9 @@ class Settings(BaseModel):
     prompt_cache: Literal["auto", "on", "off"] = Field(
         "auto", description="Marks for the provider's prompt cache; auto: where the host is Anthropic's own"
     )
+    web_search: Literal["off", "on"] = Field(
+        "off", description="Let the provider search and read the web, where it has the tools for it; it bills them"
+    )
     system_prompt_file: TextFile | None = Field(
         None, description="A text file that replaces the built-in system prompt"
     )
