@@ -18,11 +18,12 @@ from dataclasses import dataclass, replace
 from bot.agent.loop import Agent, Answer
 from bot.agent.prompt import user_content
 from bot.compaction import Compactor
-from bot.errors import AlreadyActive, ModelError, PromptTooLong, SessionGone, StoreError, StoreUnavailable
+from bot.compaction.booking import book
+from bot.errors import AlreadyActive, ModelError, PromptTooLong, SessionGone, StoreUnavailable
 from bot.inbox import Run
 from bot.ops.stopping import unless
 from bot.owner import Owner, Place
-from bot.ports import Books, Clock, CountTokens, NewId, Question, Reply, SessionStore
+from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
 from bot.session import (
     Block,
     ClosedTurn,
@@ -58,7 +59,6 @@ class Turns:
     lifetime: Lifetime
     announces: bool = False
     """Say once, after the next answer, that a compaction has taken place."""
-    books: Books | None = None
 
     async def answer(self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run) -> None:
         """Run one turn. Setting `run.stop` ends it early, keeping what was shown. Raises a BotError, nothing stored."""
@@ -75,7 +75,7 @@ class Turns:
         try:
             session, answer = await self._run(owner, session, fresh, reply, run)
         except ModelError as failure:
-            await self._book(owner, failure.usage)
+            await book(self.compactor.books, owner, self.clock.now(), failure.usage)
             raise
         ended = answer or _interrupted(session, reply.shown)
         closed = await self._close(session, fresh, ended)
@@ -93,21 +93,12 @@ class Turns:
             await self.answer(owner, place, replace(question, is_retry=True), reply, run)
             return
         log.info("committed revision %d of Session %s", session.revision, session.id)
-        await self._book(owner, closed.usage)
+        await book(self.compactor.books, owner, self.clock.now(), closed.usage)
 
         await _send(reply, fresh.turn, ended)
         if is_news:
             await reply.notice("compaction_done")
         self.compactor.consider(owner, session)
-
-    async def _book(self, owner: Owner, usage: Usage | None) -> None:
-        """An answer that was made is not withheld because it could not be booked."""
-        if self.books is None or usage is None:
-            return
-        try:
-            await self.books.add(owner, self.clock.now(), usage)
-        except StoreError as failure:
-            log.warning("the usage of a turn is not booked: %s", failure)
 
     async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
         """What of the question no Session has answered. Where an earlier run died, its turn may be in any of them."""

@@ -109,12 +109,12 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
         keep_messages=settings.context_keep_messages,
     )
     compactor = Compactor(store.sessions, store.archive, summariser, triggers, clock)
+    compactor.books = store.books
     await compactor.gauge.load(store.scales, offered.models)
     return Turns(
         sessions=store.sessions,
         agent=_agent(settings, store, measured, offered),
         compactor=compactor,
-        books=store.books,
         count=count,
         clock=clock,
         new_id=_new_id,

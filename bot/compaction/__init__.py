@@ -17,13 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from bot.compaction.booking import book
 from bot.compaction.cutting import Triggers, covered, has_gaps, is_due, is_full
 from bot.compaction.gauge import Gauge
 from bot.compaction.summarising import Digest, Summariser, digest
 from bot.errors import BotError, ModelError, SummaryRejected
 from bot.ops.stopping import end
 from bot.owner import Owner
-from bot.ports import NOTHING_USED, Archive, Clock, SessionStore
+from bot.ports import NOTHING_USED, Archive, Books, Clock, SessionStore
 from bot.session import CompactionState, Gap, Message, Session, Summary, Usage
 
 __all__ = ["Compactor", "Summariser", "Triggers"]
@@ -51,6 +52,8 @@ class Compactor:
         self, sessions: SessionStore, archive: Archive, summariser: Summariser, triggers: Triggers, clock: Clock
     ) -> None:
         self.gauge = Gauge()
+        self.books: Books | None = None
+        """Where the cost of summaries is booked, if anywhere."""
         self._sessions = sessions
         self._archive = archive
         self._summariser = summariser
@@ -156,6 +159,7 @@ class Compactor:
         )
         compacted = CompactionState(recent=(*session.compaction.recent, now)[-RECENT_KEPT:])
         state = _postponed(session.compaction, now) if uncovered else compacted
+        await book(self.books, owner, now, made.usage)
         return await self._write(owner, session, gone, Replacement(summary, state, made.usage))
 
     async def _write(self, owner: Owner, session: Session, gone: Sequence[Message], made: Replacement) -> bool:

@@ -50,3 +50,23 @@ async def test_each_day_and_person_has_a_row_that_new_does_not_refill(world, ann
         await world.ask(anna, "Good morning", answers=2)
     rows = [(row["ownerId"], row["turns"]) for row in world.database["usage"].find().sort([("day", 1), ("ownerId", 1)])]
     assert rows == [(anna.id, 2), (boris.id, 1), (anna.id, 1)]
+
+
+async def test_a_summary_is_booked_as_what_its_owner_has_used(world, anna):
+    async with world.bot(CONTEXT_TRIGGER_MESSAGES="6", CONTEXT_KEEP_MESSAGES="2"):
+        for number in range(4):
+            await world.ask(anna, f"My secret word number {number} is heron.")
+        await world.eventually(lambda: world.session(anna.id)["summary"])
+    assert len(world.claude.journal.exchanges) > 4
+    assert booked(world, anna) == (*billed(world), 1)
+
+
+async def test_an_answer_is_given_also_where_nothing_can_be_booked(world, anna):
+    """The row of the day is one that the server will not have changed."""
+    day = world.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    async with world.bot():
+        world.database["usage"].insert_one(
+            {"ownerId": anna.id, "day": day, "turns": "none"}, bypass_document_validation=True
+        )
+        await world.ask(anna, "My secret word is heron.")
+        assert "heron" in await world.ask(anna, "What is my secret word?")
