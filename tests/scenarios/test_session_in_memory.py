@@ -58,7 +58,9 @@ async def test_the_life_of_a_session():
 
     async def say(line, owner=ANNA, place=ANNAS_CHAT):
         paper = Paper()
-        await turns.answer(owner, place, question(line, next(updates), clock.now()), paper, Run(MemoryRecord(), asyncio.Event()))
+        await turns.answer(
+            owner, place, question(line, next(updates), clock.now()), paper, Run(MemoryRecord(), asyncio.Event())
+        )
         session = await sessions.load(owner, place, at=clock.now(), now=clock.now(), lifetime=LIFETIME)
         return session, paper.lines
 
