@@ -45,13 +45,13 @@ class Inbox(MemoryInbox):
         self.gate.set()
         self.asked = 0
 
-    async def put(self, entry):
+    async def put(self, *entries):
         self.asked += 1
         await self.gate.wait()
         if self.away:
             self.away -= 1
             raise self.fault
-        return await super().put(entry)
+        return await super().put(*entries)
 
 
 class Door:

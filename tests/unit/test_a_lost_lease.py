@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,7 @@ async def test_who_took_over_delivers_what_the_woken_one_still_committed(house):
 
 
 async def test_no_notice_is_said():
-    reply = TelegramReply(Nobody(), ANNAS_CHAT, "en", record=Frozen(woken=True))
+    nobody: Any = Nobody()
+    reply = TelegramReply(nobody, ANNAS_CHAT, "en", record=Frozen(woken=True))
     with pytest.raises(LaneLost):
         await reply.notice("error_session_gone")

@@ -171,6 +171,7 @@ def test_who_blocks_the_bot_stops_what_it_is_writing():
 
 def test_an_edit_belongs_to_its_author_and_has_the_message_as_it_is_now():
     found = edit_of(update("edited_message", **message(chat=GROUP)))
+    assert found is not None
     assert (found.lane, found.message["text"]) == (Lane(Owner(7), Place(-100500)), "hello")
 
 

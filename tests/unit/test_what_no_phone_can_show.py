@@ -45,6 +45,7 @@ def test_its_text_and_caption_arrive_in_order():
         (f"code-1.py ({len(CODE) // 1024} KB)", True),
         ("That is all.", False),
     ]
+    assert parts[1].file is not None
     assert parts[1].file.content == CODE
 
 
