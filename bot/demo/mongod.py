@@ -42,7 +42,7 @@ _FLAGS = (
     "--networkMessageCompressors=snappy,zstd",
     "--replSet=rs0",
     "--oplogSize=64",
-    "--wiredTigerEngineConfigString=cache_size=64M,log=(file_max=1MB,prealloc=false),session_max=500",
+    "--wiredTigerEngineConfigString=cache_size=256M,log=(file_max=1MB,prealloc=false),session_max=2000",
 )
 _PARAMETERS = {"diagnosticDataCollectionEnabled": "false"}
 
