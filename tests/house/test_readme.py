@@ -18,8 +18,9 @@ def rows(readme, heading):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def test_it_is_at_most_120_lines_long(readme):
-    assert len(readme.splitlines()) <= 120
+def test_it_is_at_most_120_lines_long_besides_the_settings(readme):
+    """The table of settings is made from the code and grows with it."""
+    assert len(readme.replace(table(Settings), "").splitlines()) <= 120
 
 
 def test_its_settings_are_those_of_the_code(readme):
