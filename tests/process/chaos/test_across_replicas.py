@@ -6,11 +6,14 @@ import asyncio
 import signal
 import time
 
+import pytest
+
 from bot.texts import text
 from tests.process.chaos.ledger import read
 from tests.process.chaos.town import hooked, thinks
 from tests.process.chaos.verdict import BURIED, DECLINED, INTERRUPTED, judge
 
+pytestmark = pytest.mark.chaos
 ANNA = 5001
 
 

@@ -17,6 +17,7 @@ from tests.process.chaos.replica_set import ReplicaSet
 from tests.process.chaos.town import Blow, hooked, now, opened
 from tests.process.chaos.verdict import judge
 
+pytestmark = pytest.mark.chaos
 ANNA = 5001
 
 
