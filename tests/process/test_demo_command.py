@@ -171,7 +171,7 @@ def test_a_dialogue_goes_on_after_the_bot_was_killed(demo):
     assert demo.post("/stage/restart")["running"] is True
     assert demo.ask(ANNA, "What is my name?") == "Your name is Anna."
     wait_for(lambda: demo.happened().count("committed") == 2)
-    assert demo.happened()[0] == "created"
+    assert "created" in demo.happened()  # told by the database; what was asked is told by the stand-in, perhaps sooner
     assert "killed" in demo.happened()
 
 

@@ -29,6 +29,7 @@ async def pass_over(town, mongo, weather, *, seed, patience=120):
     return storm, verdict
 
 
+@pytest.mark.chaos
 async def test_a_short_storm_over_three_replicas(mongo, stormy):
     """C13, C14, C20, C24"""
     async with stormy(seed=3) as town, hooked(town, twice=0.1, late=0.2):
