@@ -1,4 +1,4 @@
-"""Between entities and documents: the only place that knows the camelCase field names of what it stores.
+"""Between entities and documents: only here, and in `personal`, are the camelCase names of stored fields known.
 
 Reading is tolerant: unknown fields are ignored, absent ones get their defaults, an older `schemaVersion` is lifted
 step by step, so that replicas of two versions can run side by side. Writing is strict: real dates in UTC, cut to the
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.errors import SessionTooLarge
-from bot.ports import Hit, Note, Preferences
+from bot.ports import Hit
 from bot.session import (
     SCHEMA_VERSION,
     TURNS_REMEMBERED,
@@ -263,24 +263,6 @@ def require_room(session: Session, turn: ClosedTurn) -> None:
     summary = weight(session.summary.text) if session.summary else 0
     if len(messages) > MOST_MESSAGES or summary + sum(map(_message_weight, messages)) > MOST_BYTES:
         raise SessionTooLarge
-
-
-def from_preferences(preferences: Preferences) -> Document:
-    """What was chosen; what was not stays as it is stored."""
-    chosen = {"model": preferences.model, "persona": preferences.persona}
-    return {name: clean(value) for name, value in chosen.items() if value is not None}
-
-
-def to_preferences(document: Document) -> Preferences:
-    return Preferences(document.get("model"), document.get("persona"))
-
-
-def from_note(note: Note) -> Document:
-    return {"operationId": clean(note.id), "text": clean(note.text), "at": moment(note.at)}
-
-
-def to_note(document: Document) -> Note:
-    return Note(document["operationId"], document["text"], document["at"])
 
 
 def _message_weight(message: Message) -> int:

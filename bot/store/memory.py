@@ -15,7 +15,7 @@ from bot.errors import AlreadyActive, SessionGone
 from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Hit, Note, Preferences, Scale
 from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
-from bot.store import documents
+from bot.store import documents, personal
 from bot.store.documents import Document
 from bot.store.filters import active, itself, noted, on_day, owned, says, seen_from
 
@@ -152,13 +152,13 @@ class MemoryNotes:
         self._rows: list[Document] = []
 
     async def add(self, owner: Owner, place: Place, note: Note) -> None:
-        row = documents.from_note(note) | noted(owner, place)
+        row = personal.from_note(note) | noted(owner, place)
         if not any(_matching(self._rows, noted(owner, place, operationId=note.id))):
             self._rows.append(row)
 
     async def of(self, owner: Owner, place: Place) -> Sequence[Note]:
         rows = _matching(self._rows, noted(owner, place))
-        return sorted(map(documents.to_note, rows), key=lambda note: note.at)
+        return sorted(map(personal.to_note, rows), key=lambda note: note.at)
 
     async def remove(self, owner: Owner, place: Place, note_id: str) -> bool:
         row = next(_matching(self._rows, noted(owner, place, operationId=note_id)), None)
@@ -175,10 +175,10 @@ class MemoryOwners:
         self._rows: dict[int, Document] = {}
 
     async def preferences(self, owner: Owner) -> Preferences:
-        return documents.to_preferences(self._rows.get(itself(owner)["_id"], {}))
+        return personal.to_preferences(self._rows.get(itself(owner)["_id"], {}))
 
     async def prefer(self, owner: Owner, preferences: Preferences) -> None:
-        self._rows.setdefault(itself(owner)["_id"], {}).update(documents.from_preferences(preferences))
+        self._rows.setdefault(itself(owner)["_id"], {}).update(personal.from_preferences(preferences))
 
 
 class MemoryBooks:

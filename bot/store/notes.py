@@ -9,7 +9,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.owner import Owner, Place
 from bot.ports import Note
-from bot.store import documents
+from bot.store import personal
 from bot.store.calls import Calls, Duplicate
 from bot.store.documents import Document
 from bot.store.filters import noted
@@ -25,12 +25,12 @@ class MongoNotes:
     async def add(self, owner: Owner, place: Place, note: Note) -> None:
         with suppress(Duplicate):
             async with self._calls:
-                await self._notes.insert_one(noted(owner, place) | documents.from_note(note))
+                await self._notes.insert_one(noted(owner, place) | personal.from_note(note))
 
     async def of(self, owner: Owner, place: Place) -> Sequence[Note]:
         async with self._calls:
             rows = await self._notes.find(noted(owner, place)).sort([("at", 1), ("_id", 1)]).to_list(None)
-        return [documents.to_note(row) for row in rows]
+        return [personal.to_note(row) for row in rows]
 
     async def remove(self, owner: Owner, place: Place, note_id: str) -> bool:
         async with self._calls:

@@ -6,7 +6,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.owner import Owner
 from bot.ports import Preferences
-from bot.store import documents
+from bot.store import personal
 from bot.store.calls import Calls, Duplicate
 from bot.store.documents import Document
 from bot.store.filters import itself
@@ -22,7 +22,7 @@ class MongoOwners:
     async def preferences(self, owner: Owner) -> Preferences:
         async with self._calls:
             row = await self._owners.find_one(itself(owner), {"model": 1, "persona": 1})
-        return documents.to_preferences(row or {})
+        return personal.to_preferences(row or {})
 
     async def prefer(self, owner: Owner, preferences: Preferences) -> None:
         try:
@@ -32,4 +32,4 @@ class MongoOwners:
 
     async def _set(self, owner: Owner, preferences: Preferences) -> None:
         async with self._calls:
-            await self._owners.update_one(itself(owner), {"$set": documents.from_preferences(preferences)}, upsert=True)
+            await self._owners.update_one(itself(owner), {"$set": personal.from_preferences(preferences)}, upsert=True)

@@ -31,7 +31,7 @@ def classes(sources):
 @pytest.fixture(params=PORTS)
 def family(request, classes):
     """One port and every class that has all its methods."""
-    port = next(node for source, node in classes if source.path == "bot/ports.py" and node.name == request.param)
+    port = next(node for source, node in classes if source.under("bot/ports/") and node.name == request.param)
     return [(source, node) for source, node in classes if methods(port).keys() <= methods(node).keys()]
 
 

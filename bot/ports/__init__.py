@@ -1,0 +1,37 @@
+"""The Protocols between the core and the world, and the values that cross them.
+
+One rule runs through all of them: what belongs to a person takes the Owner as its first argument and filters by it.
+Ids that came in as input (callback data, tool arguments, deep links) are never authority. An implementation raises
+only members of the tree in `errors`.
+"""
+
+from __future__ import annotations
+
+from bot.ports.model import Completion, CountTokens, Json, Model, Request, Scale, Scales
+from bot.ports.people import Books, Note, Notes, Owners, Preferences
+from bot.ports.sessions import NOTHING_USED, Archive, Hit, NewId, SessionStore
+from bot.ports.turns import Clock, Part, Question, Reply
+
+__all__ = [
+    "NOTHING_USED",
+    "Archive",
+    "Books",
+    "Clock",
+    "Completion",
+    "CountTokens",
+    "Hit",
+    "Json",
+    "Model",
+    "NewId",
+    "Note",
+    "Notes",
+    "Owners",
+    "Part",
+    "Preferences",
+    "Question",
+    "Reply",
+    "Request",
+    "Scale",
+    "Scales",
+    "SessionStore",
+]

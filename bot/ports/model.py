@@ -1,0 +1,76 @@
+"""The language model, in the shapes of the Messages API, and what is known of how it counts tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from bot.session import Block, Usage, words
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call of the language model, in the shapes of the Messages API."""
+
+    model: str
+    system: str
+    messages: Sequence[Json]
+    tools: Sequence[Json] = ()
+    max_tokens: int = 4096
+    tool_choice: Literal["auto", "none"] = "auto"
+    end_user: str = ""
+    """An opaque name for the Owner; never the Telegram id."""
+    thinking: str = ""
+    """A type of thinking, and below how hard to try; empty: as the model does by itself."""
+    effort: str = ""
+    once: bool = False
+    """No request that begins alike will follow, so it is not worth a place in the provider's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A finished call. `stop_reason` is never None: a stream that merely ended is a ModelBusy, not a success."""
+
+    content: tuple[Block, ...]
+    stop_reason: str
+    usage: Usage
+
+    @property
+    def text(self) -> str:
+        """The words of the completion, its text blocks joined."""
+        return words(self.content)
+
+
+class Model(Protocol):
+    """The port of the language model."""
+
+    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+        """Call the model once; `on_text` gets each piece of text as it arrives. Raises a ModelError."""
+
+
+class CountTokens(Protocol):
+    """Estimates tokens. Never fails and never asks the network."""
+
+    async def __call__(self, text: str) -> int:
+        """The estimated number of tokens of `text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How a model's own counts relate to our estimates: `fixed` (tools, system) + `ratio` × estimate."""
+
+    ratio: float = 1.35
+    fixed: float = 0.0
+
+
+class Scales(Protocol):
+    """What was learned of models' token counts."""
+
+    async def load(self, model: str) -> Scale | None:
+        """What is known of this model; None: nothing yet."""
+
+    async def save(self, model: str, scale: Scale) -> None:
+        """Keep what is known now."""

@@ -1,0 +1,61 @@
+"""What is kept of a person beyond their Sessions: notes, choices, and what they have used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from bot.owner import Owner, Place
+from bot.session import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What an Owner asked to be remembered across Sessions. `id` names it to its Owner only."""
+
+    id: str
+    text: str
+    at: datetime
+
+
+class Notes(Protocol):
+    """Notes outlive Sessions. A private chat has its own, a group sees only those made in that group."""
+
+    async def add(self, owner: Owner, place: Place, note: Note) -> None:
+        """Store the note; a second one with the same id (a repeated operation) changes nothing."""
+
+    async def of(self, owner: Owner, place: Place) -> Sequence[Note]:
+        """The notes visible here, oldest first."""
+
+    async def remove(self, owner: Owner, place: Place, note_id: str) -> bool:
+        """Delete one note; False when there is none of that id here, whoever else may own one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """What an Owner has chosen, for every Session. None: nothing, so the operator's settings count."""
+
+    model: str | None = None
+    persona: str | None = None
+
+
+class Books(Protocol):
+    """What each Owner has used of models, by day (UTC)."""
+
+    async def add(self, owner: Owner, at: datetime, usage: Usage) -> None:
+        """Book what was used on the day of `at`."""
+
+    async def of(self, owner: Owner, at: datetime) -> Usage:
+        """All that was booked on that day."""
+
+
+class Owners(Protocol):
+    """What is known of Owners beyond their Sessions."""
+
+    async def preferences(self, owner: Owner) -> Preferences:
+        """What this Owner has chosen."""
+
+    async def prefer(self, owner: Owner, preferences: Preferences) -> None:
+        """Keep these choices; where one is None, the earlier one stays."""

@@ -1,0 +1,72 @@
+"""What a turn has to answer, the way back to who asked, and the only source of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from bot.session import Block, Session
+
+
+class Clock(Protocol):
+    """The only source of time."""
+
+    def now(self) -> datetime:
+        """The present moment, timezone-aware, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message of a question: content blocks, and when its sender sent it (Telegram's own date)."""
+
+    update_id: int
+    content: tuple[Block, ...]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What one turn has to answer: at least one part, in the order sent."""
+
+    parts: tuple[Part, ...]
+    is_retry: bool = False
+    """An earlier run may have died after it committed this turn."""
+
+    @property
+    def turn(self) -> int:
+        """The turn's name: the update id of its first message."""
+        return self.parts[0].update_id
+
+    @property
+    def at(self) -> datetime:
+        """When the first of its messages was sent."""
+        return self.parts[0].at
+
+    def unknown_to(self, session: Session) -> Question | None:
+        """The question without the parts this Session has answered already; None when nothing is left of it."""
+        parts = tuple(part for part in self.parts if not session.knows(part.update_id))
+        return replace(self, parts=parts) if parts else None
+
+
+class Reply(Protocol):
+    """The way back to the Place a question came from, in its person's language."""
+
+    @property
+    def shown(self) -> str:
+        """The text grown so far, since the last `restart`."""
+
+    def grow(self, delta: str) -> None:
+        """More text of the answer has arrived. Never blocks, never fails."""
+
+    def restart(self) -> None:
+        """What `grow` has shown so far is void: the model call is being repeated."""
+
+    async def notice(self, key: str, **values: str) -> None:
+        """Say one of our own sentences, named by its key in `texts`."""
+
+    async def deliver(self, markdown: str, *, turn: int) -> None:
+        """Send the answer of this turn, in as many parts as it needs, from the first part that was not sent yet.
+
+        Raises ChatUnreachable when nobody can receive it, ChatBusy when Telegram asks to wait.
+        """
