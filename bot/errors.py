@@ -17,6 +17,7 @@
     │   ├── ModelMisconfigured     wrong key, unknown model, invalid request: the operator must act
     │   └── EmptyAnswer            the model ended its turn without a word
     ├── ToolFailed                 becomes a tool result for the model, never an exception for the user
+    ├── TooLate                    a corrected question is no longer the last one of its Session
     ├── SummaryRejected            the summariser's text failed validation; nothing was changed
     └── DeliveryError
         ├── ChatUnreachable        blocked, kicked, deactivated: never try again
@@ -125,6 +126,12 @@ class EmptyAnswer(ModelError):
 
 class ToolFailed(BotError):
     """A tool could not do what it was asked."""
+
+
+class TooLate(BotError):
+    """The question that was corrected is no longer the last one."""
+
+    text = "again_too_late"
 
 
 class SummaryRejected(BotError):

@@ -16,8 +16,9 @@ from typing import Literal, Protocol
 from bot.owner import Lane
 from bot.ports import Json
 
-Kind = Literal["content", "command", "press"]
-State = Literal["done", "failed", "cancelled", "dead", "refused"]
+Kind = Literal["content", "command", "press", "edit"]
+State = Literal["done", "failed", "cancelled", "dead", "refused", "offered"]
+"""`offered`: an edit that waits for its person's word to be answered; the update is kept until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Entry:
     """How many parts of the answer to the turn this entry opened were sent by earlier runs."""
     preview: int | None = None
     """The message that showed this answer while it grew; the answer takes its place."""
+    replaces: int | None = None
+    """The turn in whose place this corrected question is to be answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is handled in one go: one command, one press, or the leading run of waiting messages (one turn).
+    """What is handled in one go: one command, press or edit, or the leading run of waiting messages (one turn).
 
     `overtaken`: messages sent before a `/new` that cancelled them; they get a sentence, not an answer. `early`: seconds
     to wait before it should be handled, because more of the same is likely to come.
@@ -84,7 +87,10 @@ class Inbox(Protocol):
         """Accept updates; False when some of their ids are known already. Then Telegram may forget them."""
 
     async def revise(self, lane: Lane, message: Json) -> None:
-        """Put a message that its sender has edited in the place of the same one, if that still waits in the lane."""
+        """Put a message that its sender has edited in the place of the same one, where that may still be read.
+
+        It waits in the lane, or failed and can be tried again, or is an earlier edit that was offered to be answered.
+        """
 
     async def claim(self, busy: Collection[str]) -> Claim | None:
         """Lease a lane that has work and that nobody holds, the longest-waiting first, none of `busy`."""

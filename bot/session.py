@@ -137,6 +137,8 @@ class ClosedTurn:
     task: Task | None
     title: str
     at: datetime
+    replaces: int | None = None
+    """The Session's last turn, whose place this one takes: its question was corrected."""
 
 
 @dataclass(slots=True)
@@ -204,6 +206,14 @@ class Session:
         self.task = turn.task
         self.title = self.title or turn.title
         self.last_active = max(self.last_active, turn.at)
+
+    def before(self, turn: int) -> Session | None:
+        """A copy as it was before its last turn, if that is the one of this name; None where it is not."""
+        if not self.messages or self.messages[-1].turn != turn:
+            return None
+        kept = [message for message in self.messages if message.turn != turn]
+        next_seq = self.messages[len(kept)].seq
+        return replace(self, messages=kept, next_seq=next_seq, title=self.title if next_seq else "")
 
     def without(self, up_to: int, summary: Summary) -> Session:
         """A copy in which `summary` stands for every message up to and including seq `up_to`."""

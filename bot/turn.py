@@ -19,7 +19,7 @@ from bot.agent.loop import Agent, Answer
 from bot.agent.prompt import user_content
 from bot.compaction import Compactor
 from bot.compaction.booking import book
-from bot.errors import AlreadyActive, ModelError, PromptTooLong, SessionGone, StoreUnavailable
+from bot.errors import AlreadyActive, ModelError, PromptTooLong, SessionGone, StoreUnavailable, TooLate
 from bot.inbox import Run
 from bot.ops.stopping import unless
 from bot.owner import Owner, Place
@@ -69,6 +69,7 @@ class Turns:
         fresh = await _finish_known(session, unanswered, reply)
         if fresh is None:
             return
+        session = _opened_for(session, fresh)
 
         if self.compactor.is_full(session, await message_tokens(self.count, user_content(fresh))):
             session = await self._with_room(owner, session, fresh, reply, run)
@@ -86,9 +87,10 @@ class Turns:
         try:
             await self.sessions.commit(owner, session, closed)
         except SessionGone:
-            if await self.sessions.having(owner, closed.update_ids) is None:
+            if fresh.replaces is None and await self.sessions.having(owner, closed.update_ids) is None:
                 raise
-            # The run before, frozen on its way here, woke up and committed: its answer is the one that counts.
+            # The run before, frozen on its way here, woke up and committed: its answer is the one that counts. Or a
+            # compaction came between: what the corrected question was asked in is no longer what is stored.
             reply.restart()
             await self.answer(owner, place, replace(question, is_retry=True), reply, run)
             return
@@ -113,6 +115,8 @@ class Turns:
             found = await self.sessions.load(owner, place, at=question.at, now=now, lifetime=self.lifetime)
             if found is not None:
                 return found
+            if question.replaces is not None:
+                raise TooLate
             expired = await self.sessions.expire(owner, place, at=question.at, now=now, lifetime=self.lifetime)
             session = Session.begin(self.new_id(), owner, place, now)
             try:
@@ -147,6 +151,7 @@ class Turns:
         found = await self.sessions.load(owner, session.place, at=question.at, now=now, lifetime=self.lifetime)
         if found is None or (found.id, found.revision) != (session.id, session.revision):
             raise SessionGone
+        found = _opened_for(found, question)
         if found.epoch == session.epoch:
             return session
         if found.summary is not None and found.summary.gaps:
@@ -167,7 +172,17 @@ class Turns:
             task=answer.task,
             title=title(words(asked)),
             at=self.clock.now(),
+            replaces=question.replaces,
         )
+
+
+def _opened_for(session: Session, question: Question) -> Session:
+    """The Session as the question is asked in it: without the turn whose place it takes. Raises TooLate."""
+    if question.replaces is None:
+        return session
+    if (before := session.before(question.replaces)) is None:
+        raise TooLate
+    return before
 
 
 async def _finish_known(session: Session, question: Question, reply: Reply) -> Question | None:

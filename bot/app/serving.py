@@ -29,6 +29,7 @@ from bot.owner import Lane, Owner
 from bot.ports import Json
 from bot.settings import Settings
 from bot.store.admin import sweep_archive
+from bot.store.corrections import MongoCorrections
 from bot.store.inbox import Holder, MongoInbox
 from bot.store.leases import MongoLease
 from bot.store.mongo import Store
@@ -91,6 +92,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         turns.lifetime,
         partial(try_again, store.database, store.calls),
         turns.compactor,
+        MongoCorrections(store.database, store.calls),
     )
     frontend = TelegramFrontend(turns, desk, gateway, hints, account)
     worker = Worker(

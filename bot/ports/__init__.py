@@ -10,7 +10,7 @@ from __future__ import annotations
 from bot.ports.model import Completion, CountTokens, Json, Model, Request, Scale, Scales
 from bot.ports.people import Books, Note, Notes, Owners, Preferences
 from bot.ports.sessions import NOTHING_USED, Archive, Hit, NewId, SessionStore
-from bot.ports.turns import Clock, Part, Question, Reply
+from bot.ports.turns import Clock, Corrections, Part, Question, Reply
 
 __all__ = [
     "NOTHING_USED",
@@ -18,6 +18,7 @@ __all__ = [
     "Books",
     "Clock",
     "Completion",
+    "Corrections",
     "CountTokens",
     "Hit",
     "Json",

@@ -51,6 +51,8 @@ class SessionStore(Protocol):
     async def commit(self, owner: Owner, session: Session, turn: ClosedTurn) -> None:
         """Write the whole turn, compare-and-set on `session.revision`, and let `session` absorb it.
 
+        Where the turn replaces the last one, `session` is what it was before that (`Session.before`), and the old one
+        is taken out by the same update; a compaction meanwhile makes it miss.
         Never an upsert. Raises SessionGone when the Session was closed, erased or moved on meanwhile (the session is
         then unchanged), SessionTooLarge when the turn would push the document over the cap.
         """

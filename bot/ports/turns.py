@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
+from bot.owner import Lane
 from bot.session import Block, Session
 
 
@@ -32,6 +33,8 @@ class Question:
     parts: tuple[Part, ...]
     is_retry: bool = False
     """An earlier run may have died after it committed this turn."""
+    replaces: int | None = None
+    """It corrects the question of this turn, and is answered in its place."""
 
     @property
     def turn(self) -> int:
@@ -47,6 +50,22 @@ class Question:
         """The question without the parts this Session has answered already; None when nothing is left of it."""
         parts = tuple(part for part in self.parts if not session.knows(part.update_id))
         return replace(self, parts=parts) if parts else None
+
+
+class Corrections(Protocol):
+    """Answered questions that their person corrects, each by the message it was."""
+
+    async def turn_of(self, lane: Lane, message_id: int) -> int | None:
+        """The turn that answered this message of the lane, and no other.
+
+        None where that is not known, and where an earlier edit of it is on offer: that one has the newest words.
+        """
+
+    async def answer_again(self, lane: Lane, edit: int, turn: int) -> bool:
+        """Have an edit that was offered answered in the place of this turn, once however often its person asks.
+
+        Whoever asks holds the lane and goes on with what waits in it. False: there is no such offer (any more).
+        """
 
 
 class Reply(Protocol):

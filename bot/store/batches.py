@@ -1,8 +1,8 @@
 """What the holder of a lane should handle next: the rule that every inbox shares.
 
-Commands and presses go alone and keep their place. Messages that wait in a row become one turn: the pieces of a paste,
-an album, lines sent in quick succession. What stands before a command that cancels is overtaken. After a crash one
-message goes at a time, so that the one that breaks the process can be told from the rest.
+Commands, presses, edits and corrected questions go alone and keep their place. Messages that wait in a row become one
+turn: the pieces of a paste, an album, lines sent in quick succession. What stands before a command that cancels is
+overtaken. After a crash one message goes at a time, so that the one that breaks the process can be told from the rest.
 """
 
 from __future__ import annotations
@@ -25,12 +25,17 @@ def leading(claim: Claim, waiting: Sequence[Entry], now: datetime) -> Batch | No
         return None
     if waiting[0].kind != "content":
         return Batch(claim, (waiting[0],))
-    run = tuple(takewhile(lambda entry: entry.kind == "content", waiting))[:LONGEST]
+    run = waiting[:1] if waiting[0].replaces else takewhile(_joins, waiting)
+    run = tuple(run)[:LONGEST]
     if any(entry.cancels for entry in waiting):
         return Batch(claim, run, overtaken=True)
     if claim.tries > 1:
         return Batch(claim, run[:1])
     return Batch(claim, run, early=_early(run, waiting, now))
+
+
+def _joins(entry: Entry) -> bool:
+    return entry.kind == "content" and entry.replaces is None
 
 
 def _early(run: Sequence[Entry], waiting: Sequence[Entry], now: datetime) -> float:

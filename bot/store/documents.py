@@ -220,19 +220,24 @@ def upgraded(document: Document, steps: Mapping[int, Upgrade] = UPGRADES, versio
 
 
 def turn_update(session: Session, turn: ClosedTurn) -> Document:
-    """The one update that makes the stored Session absorb `turn`."""
+    """The one update that makes the stored Session absorb `turn`.
+
+    One that takes another's place sets the messages as a whole, since MongoDB does not take some out of an array and
+    add others to it at once: then the filter must see to it that no compaction has changed them.
+    """
     fields: Document = {"context": from_prompt(turn.prompt), "task": from_task(turn.task)}
     if turn.title and not session.title:
         fields["title"] = turn.title
-    return {
-        "$push": {
-            "messages": {"$each": [from_message(message) for message in turn.messages]},
-            "turns": {"$each": list(turn.update_ids), "$slice": -TURNS_REMEMBERED},
-        },
-        "$inc": {"revision": 1, "nextSeq": len(turn.messages)} | more_usage(turn.usage),
-        "$max": {"lastActive": moment(turn.at)},
-        "$set": fields,
-    }
+    added = [from_message(message) for message in turn.messages]
+    pushed: Document = {"turns": {"$each": list(turn.update_ids), "$slice": -TURNS_REMEMBERED}}
+    counted = {"revision": 1} | more_usage(turn.usage)
+    if turn.replaces is None:
+        pushed["messages"] = {"$each": added}
+        counted["nextSeq"] = len(added)
+    else:
+        fields["messages"] = [*(from_message(message) for message in session.messages), *added]
+        fields["nextSeq"] = session.next_seq + len(added)
+    return {"$push": pushed, "$inc": counted, "$max": {"lastActive": moment(turn.at)}, "$set": fields}
 
 
 def as_stored(turn: ClosedTurn) -> ClosedTurn:

@@ -23,6 +23,7 @@ def from_entry(entry: Entry) -> Document:
         "cancels": entry.cancels,
         "gathers": entry.gathers,
         "update": dict(entry.update),
+        "message": entry.update.get("message", {}).get("message_id"),
         "state": "queued",
         "receivedAt": moment(entry.received_at),
         "fence": 0,
@@ -43,4 +44,5 @@ def to_entry(document: Document, lane_of: LaneOf) -> Entry:
         gathers=document["gathers"],
         sent=len(document["sent"]),
         preview=document.get("preview"),
+        replaces=document.get("replaces"),
     )

@@ -104,9 +104,10 @@ class MongoInbox:
             await self._lanes.update_one({"_id": lane}, update, upsert=True)
 
     async def revise(self, lane: Lane, message: Json) -> None:
-        waiting = {"lane": lane.id, "state": "queued", "update.message.message_id": message["message_id"]}
+        kept = {"$in": ["queued", "failed", "offered"]}
+        same = {"lane": lane.id, "state": kept, "message": message["message_id"], "update": {"$type": "object"}}
         async with self.calls:
-            await self.entries.update_one(waiting, {"$set": {"update.message": dict(message)}})
+            await self.entries.update_many(same, {"$set": {"update.message": dict(message)}})
 
     # ------------------------------------------------------------------------------------------------ leasing
 

@@ -73,6 +73,8 @@ class MemorySessions:
         turn = documents.as_stored(turn)
         documents.require_room(session, turn)
         found = self._first(owned(owner, _id=session.id, status="active", revision=session.revision))
+        if found is not None and turn.replaces is not None:
+            found = found.before(turn.replaces) if found.epoch == session.epoch else None
         if found is None:
             raise SessionGone
         found.absorb(turn)

@@ -85,6 +85,8 @@ class MongoSessions:
         turn = documents.as_stored(turn)
         documents.require_room(session, turn)
         where = owned(owner, _id=session.id, status="active", revision=session.revision)
+        if turn.replaces is not None:
+            where |= _unchanged_summary(session)
         await _to_the_end(self._commit(owner, where, session, turn))
 
     async def replace_summary(
@@ -165,8 +167,11 @@ class MongoSessions:
 
 def _at_epoch(owner: Owner, session: Session) -> Document:
     """The Session as long as no other compactor has won."""
-    unchanged = {"summary.epoch": session.epoch} if session.summary else {"summary": None}
-    return owned(owner, _id=session.id) | unchanged
+    return owned(owner, _id=session.id) | _unchanged_summary(session)
+
+
+def _unchanged_summary(session: Session) -> Document:
+    return {"summary.epoch": session.epoch} if session.summary else {"summary": None}
 
 
 async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:

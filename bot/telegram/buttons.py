@@ -9,9 +9,10 @@ from bot.texts import Language, text
 REPEAT = "repeat"
 RETRY = "retry"
 COMPACT = "compact"
+AGAIN = "again"
 
 
-def under(name: str, token: int, language: Language) -> InlineKeyboardMarkup:
+def under(name: str, token: int | str, language: Language) -> InlineKeyboardMarkup:
     """A message's one button."""
     label = text(f"button_{name}", language)
     return InlineKeyboardMarkup([[InlineKeyboardButton(label, callback_data=f"{name}:{token}")]])

@@ -18,6 +18,7 @@ from bot.agent.choices import Choices
 from bot.compaction import Compactor
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
+from bot.ports import Corrections
 from bot.session import Lifetime
 from bot.telegram import carried
 from bot.telegram.chosen import Kind, menu
@@ -38,6 +39,7 @@ class Desk:
     try_again: Callable[[Lane, int], Awaitable[bool]]
     """Have a failed turn of this lane handled once more; False where there is none of that name."""
     compactor: Compactor
+    corrections: Corrections
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,18 @@ from typing import Any
 from telegram import CallbackQuery, Update
 from telegram.ext import Application, ApplicationBuilder
 
-from bot.errors import BotError, ChatBusy, ChatUnreachable, DeliveryError, LaneLost, ModelBusy, StoreUnavailable
+from bot.errors import (
+    BotError,
+    ChatBusy,
+    ChatUnreachable,
+    DeliveryError,
+    LaneLost,
+    ModelBusy,
+    StoreUnavailable,
+    TooLate,
+)
 from bot.inbox import Batch, Entry, Record, Run, State
+from bot.telegram import corrections
 from bot.telegram.commands import COMMANDS, Call, Desk
 from bot.telegram.connection import Connection
 from bot.telegram.gateway import Gateway
@@ -31,7 +41,8 @@ from bot.turn import Turns
 
 log = logging.getLogger(__name__)
 
-Work = Callable[[TelegramReply], Awaitable[None]]
+Work = Callable[[TelegramReply], Awaitable[State | None]]
+"""What has to be done; how it ended, where that is not plainly done."""
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 WORTH_NAMING = 10.0
@@ -70,8 +81,11 @@ class TelegramFrontend:
         async def work(reply: TelegramReply) -> None:
             reading = _reading(batch)
             if reading.question is not None:
-                question = replace(reading.question, is_retry=batch.claim.is_retry)
-                await self._turns.answer(batch.lane.owner, batch.lane.place, question, reply, run)
+                question = replace(reading.question, is_retry=batch.claim.is_retry, replaces=batch.entries[0].replaces)
+                try:
+                    await self._turns.answer(batch.lane.owner, batch.lane.place, question, reply, run)
+                except TooLate as late:
+                    await reply.notice(late.text)
             for key in reading.unreadable:
                 await reply.notice(key)
 
@@ -79,8 +93,10 @@ class TelegramFrontend:
             return await self._outcome(work, reply, batch, can_try_again=True)
 
     async def obey(self, batch: Batch) -> State:
-        """Carry out one command or press."""
+        """Carry out one command or press; see what became of an edited question."""
         update = _update(batch.entries[0])
+        if batch.entries[0].kind == "edit":
+            return await self._outcome(lambda reply: self._offer(batch, reply), self._reply(batch), batch)
         if update.callback_query is not None:
             query = update.callback_query
             return await self._outcome(lambda reply: self._press(batch, query, reply), self._reply(batch), batch)
@@ -114,6 +130,11 @@ class TelegramFrontend:
         if effect is not None and effect.instead and query.message is not None:
             await reply.replace(query.message.message_id, effect.instead)
 
+    async def _offer(self, batch: Batch, reply: TelegramReply) -> State:
+        language = _language(_update(batch.entries[0]))
+        is_offered = await corrections.offer(self._desk, batch.entries[0], _reading(batch), language, reply)
+        return "offered" if is_offered else "done"
+
     async def _obey(self, batch: Batch, update: Update, reply: TelegramReply) -> None:
         wished = wish(update.message, self._account) if update.message is not None else None
         if wished is None:
@@ -133,7 +154,7 @@ class TelegramFrontend:
         """Do the work, and tell the person where it failed. What can go on later is for the worker."""
         language, turn = _language(_update(batch.entries[0])), batch.turn if can_try_again else None
         try:
-            await work(reply)
+            return await work(reply) or "done"
         except (ChatBusy, LaneLost):
             raise
         except StoreUnavailable as away:

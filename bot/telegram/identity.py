@@ -17,7 +17,6 @@ from telegram import CallbackQuery, MaybeInaccessibleMessage, Message, Update, U
 from telegram.constants import ChatID, ChatMemberStatus, ChatType
 
 from bot.owner import Lane, Owner, Place
-from bot.ports import Json
 from bot.settings import SHARED_IDS
 from bot.texts import Language, language_of
 
@@ -49,22 +48,6 @@ class Stop:
 
     lane: Lane
     turn: int
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A message was edited; `message` is what it is now."""
-
-    lane: Lane
-    message: Json
-
-
-def edit_of(update: Update) -> Edit | None:
-    """An edit by a person. It starts nothing: only what still waits is changed by it."""
-    sender = identify(update) if update.edited_message is not None else None
-    if update.edited_message is None or not isinstance(sender, Sender):
-        return None
-    return Edit(Lane(sender.owner, sender.place), update.edited_message.to_dict())
 
 
 def stop_of(update: Update) -> Stop | None:

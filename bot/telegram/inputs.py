@@ -1,8 +1,8 @@
 """What was sent: an update becomes a part of a Question, a command, a press, or nothing.
 
-Only a plain message or a press starts anything: an edit neither opens a Session nor runs a command again, and a
-forwarded command is somebody else's. In a group the bot hears what is meant for it (a command, a mention, a reply to
-it) and nothing else.
+Only a plain message or a press starts anything: an edit neither opens a Session nor runs a command again (it waits as
+the message it has become, to be offered to its person), and a forwarded command is somebody else's. In a group the bot
+hears what is meant for it (a command, a mention, a reply to it) and nothing else.
 
 Telegram's clients split a long paste into messages of 4096 units, milliseconds apart and without a common mark. Pieces
 of one paste become one text block again, joined without a character between them; other messages stay apart.
@@ -73,6 +73,9 @@ def kind_of(update: Update, account: Account) -> Kind | None:
     """What an update asks of us; None: nothing."""
     if update.callback_query is not None:
         return "press"
+    if (edited := update.edited_message) is not None:
+        is_words = not _names_command(edited) and _is_meant_for(account, edited) and _says_something(edited)
+        return "edit" if is_words else None
     message = update.message
     if message is None:
         return None

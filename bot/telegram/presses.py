@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from bot.owner import Lane
-from bot.telegram import carried
-from bot.telegram.buttons import COMPACT, REPEAT, RETRY
+from bot.telegram import carried, corrections
+from bot.telegram.buttons import AGAIN, COMPACT, REPEAT, RETRY
 from bot.telegram.chosen import Kind, choose
 from bot.telegram.commands import Desk
 from bot.texts import Language, text
@@ -32,8 +32,17 @@ class Press:
     @property
     def number(self) -> int | None:
         """The token as the update id that ours are; None where it can be none."""
-        token = self.token
-        return int(token) if token.isascii() and token.isdigit() and len(token) <= MOST_DIGITS else None
+        return _number(self.token)
+
+    @property
+    def numbers(self) -> tuple[int, int] | None:
+        """The token as two of them."""
+        first, second = (_number(part) for part in self.token.partition(":")[::2])
+        return None if first is None or second is None else (first, second)
+
+
+def _number(token: str) -> int | None:
+    return int(token) if token.isascii() and token.isdigit() and len(token) <= MOST_DIGITS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +94,19 @@ async def _compact(desk: Desk, press: Press) -> Effect | None:
     return None if said is None else Effect(instead=said)
 
 
+async def _again(desk: Desk, press: Press) -> Effect | None:
+    """A corrected question is answered in the place of the turn that answered it as it was."""
+    if (numbers := press.numbers) is None:
+        return None
+    said = await corrections.accept(desk, press.lane, *numbers, press.language)
+    return None if said is None else Effect(instead=said)
+
+
 _DEEDS: dict[str, Deed] = {
     REPEAT: _repeat,
     RETRY: _retry,
     COMPACT: _compact,
+    AGAIN: _again,
     "model": partial(_choose, "model"),
     "persona": partial(_choose, "persona"),
 }

@@ -20,7 +20,7 @@ from bot.ports import Clock, Json
 from bot.session import clean
 from bot.telegram.commands import COMMANDS
 from bot.telegram.hints import Hints
-from bot.telegram.identity import Edit, Refusal, Sender, Stop, edit_of, identify, inviter, stop_of
+from bot.telegram.identity import Refusal, Sender, Stop, identify, inviter, stop_of
 from bot.telegram.inputs import Account, gathers, kind_of, wish
 
 log = logging.getLogger(__name__)
@@ -47,12 +47,10 @@ class Receiver:
         except Unstorable:
             for entry in entries:
                 await self._accept_alone(entry)
-        for other in read:
-            match other:
-                case Stop(lane, turn):
-                    await self._inbox.stop(lane, turn)
-                case Edit(lane, message):
-                    await self._inbox.revise(lane, message)
+        for edit in (entry for entry in entries if entry.kind == "edit"):
+            await self._inbox.revise(edit.lane, edit.update["message"])
+        for stop in (other for other in read if isinstance(other, Stop)):
+            await self._inbox.stop(stop.lane, stop.turn)
 
     async def _accept(self, *entries: Entry) -> None:
         if entries and not await self._inbox.put(*entries):
@@ -64,7 +62,7 @@ class Receiver:
         except Unstorable as failure:
             log.warning("update %d cannot be stored and is dropped: %s", entry.id, failure)
 
-    def _read(self, raw: Json) -> Entry | Stop | Edit | None:
+    def _read(self, raw: Json) -> Entry | Stop | None:
         """What an update asks; None where it asks nothing of us, or nobody may ask."""
         try:
             return self._sorted(Update.de_json(clean(raw)))
@@ -72,11 +70,11 @@ class Receiver:
             log.warning("update %d could not be read and is dropped: %s", raw["update_id"], whereabouts(error))
             return None
 
-    def _sorted(self, update: Update) -> Entry | Stop | Edit | None:
+    def _sorted(self, update: Update) -> Entry | Stop | None:
         kind = kind_of(update, self._account)
         if kind is None:
-            if (other := stop_of(update) or edit_of(update)) is not None:
-                return other
+            if (stop := stop_of(update)) is not None:
+                return stop
             if (host := inviter(update)) is not None and not self._allowed(host.owner):
                 self._hints.leave(host.place, "access_refused", host.language)
             log.debug("update %d asks nothing of us", update.update_id)
@@ -84,6 +82,8 @@ class Receiver:
         match identify(update):
             case Sender() as sender if self._allowed(sender.owner):
                 return self._entry(update, sender, kind)
+            case Sender() | Refusal() if kind == "edit":
+                return None
             case Sender() as stranger:
                 self._hints.say(stranger.place, "access_refused", stranger.language)
             case Refusal() as refusal:
@@ -97,8 +97,16 @@ class Receiver:
             id=update.update_id,
             lane=Lane(sender.owner, sender.place, aside=command is not None and command.aside),
             kind=kind,
-            update=update.to_dict(),
+            update=_as_it_waits(update),
             received_at=self._clock.now(),
             cancels=command is not None and command.cancels,
             gathers=kind == "content" and gathers(update),
         )
+
+
+def _as_it_waits(update: Update) -> Json:
+    """An edit waits as the message it has become, sent when it was edited."""
+    if update.edited_message is None:
+        return update.to_dict()
+    message = update.edited_message.to_dict()
+    return {"update_id": update.update_id, "message": {**message, "date": message.get("edit_date", message["date"])}}

@@ -76,13 +76,20 @@ class Office:
         choices = Choices(MemoryOwners(), (MODEL,))
         new_id = lambda: f"{next(ids):032x}"  # noqa: E731 - a factory, passed on
         turns = Turns(self.sessions, agent(self.model, attempts=1), compactor, count_words, clock, new_id, LIFETIME)
-        desk = Desk(Lifecycle(self.sessions, archive, clock, new_id), choices, LIFETIME, self.try_again, compactor)
+        lifecycle = Lifecycle(self.sessions, archive, clock, new_id)
+        desk = Desk(lifecycle, choices, LIFETIME, self.try_again, compactor, self)
         self.naps = Naps(hold=4)
         gateway = Gateway(bot, sleep=self.naps, limiter=Limiter(self.naps.now))
         self.hints = Hints(gateway, clock)
         self.frontend = TelegramFrontend(turns, desk, gateway, self.hints, self.account)
 
     async def try_again(self, lane, turn):
+        raise AssertionError("nobody presses a button here")
+
+    async def turn_of(self, lane, message_id):
+        raise AssertionError("nobody edits here")
+
+    async def answer_again(self, lane, edit, turn):
         raise AssertionError("nobody presses a button here")
 
     async def batch(self, *, tries=1, is_retry=False, overtaken=False):

@@ -7,7 +7,7 @@ from telegram import Update
 from telegram.constants import ChatID
 
 from bot.owner import Lane, Owner, Place
-from bot.telegram.identity import Refusal, Sender, Stop, edit_of, identify, inviter, stop_of
+from bot.telegram.identity import Refusal, Sender, Stop, identify, inviter, stop_of
 
 ANNA = {"id": 7, "is_bot": False, "first_name": "Anna", "language_code": "ru"}
 PRIVATE = {"id": 7, "type": "private", "first_name": "Anna"}
@@ -166,18 +166,7 @@ def test_who_blocks_the_bot_stops_what_it_is_writing():
     assert stop_of(moved(GROUP, "member", "kicked")) is None
 
 
-# -------------------------------------------------------------------------------------------- edits, invitations
-
-
-def test_an_edit_belongs_to_its_author_and_has_the_message_as_it_is_now():
-    found = edit_of(update("edited_message", **message(chat=GROUP)))
-    assert found is not None
-    assert (found.lane, found.message["text"]) == (Lane(Owner(7), Place(-100500)), "hello")
-
-
-def test_nobody_else_edits():
-    assert edit_of(update("edited_message", **message(ADMIN, GROUP, sender_chat=GROUP))) is None
-    assert edit_of(update(**message())) is None
+# --------------------------------------------------------------------------------------------------- invitations
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def texts(*updates):
         pytest.param(update("/NEW@Our_Bot"), "command", id="command for us, in capitals"),
         pytest.param(update("/new@other_bot"), None, id="command for another bot"),
         pytest.param(update("/new", kind="edited_message"), None, id="edited command"),
-        pytest.param(update("hello", kind="edited_message"), None, id="edited text"),
+        pytest.param(update("hello", kind="edited_message"), "edit", id="edited text"),
         pytest.param(update(" \n\u00a0"), None, id="whitespace"),
         pytest.param(update("\0"), None, id="nothing but a NUL"),
         pytest.param(update(), None, id="empty"),

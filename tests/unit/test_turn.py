@@ -9,11 +9,11 @@ from datetime import timedelta
 import pytest
 
 from bot.agent.scripted import calls, fails, hangs, says
-from bot.errors import ModelRefused, SessionGone
+from bot.errors import ModelRefused, SessionGone, TooLate
 from bot.ports import Question
-from bot.session import words
+from bot.session import Summary, words
 from bot.turn import INTERRUPTED
-from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, question
+from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, NOON, question
 
 
 class Meanwhile:
@@ -298,3 +298,53 @@ async def test_an_empty_session_expires_without_a_word(house):
     at.clock.advance(timedelta(hours=5))
 
     assert (await at.ask("hello")).notices == []
+
+
+# ------------------------------------------------------------------------------------------ in another's place
+
+
+def corrected(words, update_id, replaces):
+    return replace(question(words, update_id), replaces=replaces)
+
+
+async def test_a_corrected_question_is_asked_again_where_a_compaction_came_between(house):
+    """C103: it is given to the model without the turn it corrects, and committed once."""
+    at = house(says("Herring."), says("Herrings."), says("Heron?"), says("Heron."))
+    await at.ask("herring?", update_id=7)
+    await at.ask("herrings?", update_id=8)
+
+    async def compaction():
+        session = await at.active()
+        if not session.epoch:
+            await at.sessions.replace_summary(
+                ANNA, session, Summary("Of herrings.", 1, 1, 5, "small", NOON), session.compaction
+            )
+
+    at.turns = replace(at.turns, agent=replace(at.turns.agent, model=Meanwhile(at.model, compaction)))
+    screen = await at.answer(corrected("herons?", 9, 8))
+    assert screen.delivered == ["Heron."]
+    assert said(await at.active()) == [("user", "herons?"), ("assistant", "Heron.")]
+    assert "herrings?" not in str(at.model.requests[-1].messages)
+
+
+async def test_a_correction_never_opens_a_session_and_comes_too_late_after_another_turn(house):
+    at = house(says("One."), says("Two."))
+    with pytest.raises(TooLate):
+        await at.answer(corrected("one", 9, 8))
+    assert await at.active() is None
+    await at.ask("one", update_id=1)
+    await at.ask("two", update_id=2)
+    with pytest.raises(TooLate):
+        await at.answer(corrected("one!", 9, 1))
+    assert len(at.model.requests) == 2
+
+
+async def test_a_correction_that_was_committed_has_only_its_delivery_to_finish(house):
+    """C3: the next run finds its turn where the old one was, whether or not the run before it died."""
+    at = house(says("One."), says("One!"))
+    await at.ask("one", update_id=1)
+    await at.answer(corrected("one!", 9, 1))
+    for is_retry in (False, True):
+        screen = await at.answer(replace(corrected("one!", 9, 1), is_retry=is_retry))
+        assert screen.delivered == ["One!"]
+    assert len(at.model.requests) == 2

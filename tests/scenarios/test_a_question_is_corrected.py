@@ -1,0 +1,142 @@
+"""The last question is edited after its answer: a button answers it again, in the place of the turn it corrects."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bot.demo.claude.faults import Fault
+from bot.demo.telegram.faults import Fault as Held
+from bot.texts import text
+
+BUTTON = text("button_again", "en")
+OFFER = text("again_offer", "en")
+TOO_LATE = text("again_too_late", "en")
+EXPIRED = text("button_expired", "en")
+
+
+def said(session):
+    return [block["text"] for message in session["messages"] for block in message["content"] if block["type"] == "text"]
+
+
+async def answered(world, query):
+    await world.telegram.until(lambda: query.answer is not None, seconds=10)
+    return query.answer.get("text", "")
+
+
+async def corrects(world, person, message, words):
+    """Edit it, and wait for the offer."""
+    chat = world.telegram.world.chats[message.chat_id]
+    before = len(chat.answers)
+    person.edits(message, words)
+    await world.telegram.until(lambda: len(chat.answers) > before, seconds=20)
+    return chat.answers[-1]
+
+
+async def idle(world):
+    await world.eventually(lambda: world.database["inbox"].count_documents({"state": "queued"}) == 0)
+
+
+@pytest.mark.parametrize("driver", ["motor", "pymongo"])
+async def test_the_corrected_question_takes_the_place_of_the_old_one(world, anna, driver):
+    """C103: the Session holds it once, and the seqs go on without a hole; also after a restart."""
+    world.claude.script("Paris.", "Herring is a fish.", "Herons are birds.", "You are welcome.")
+    async with world.bot(MONGODB_DRIVER=driver):
+        await world.ask(anna, "What is the capital of France?")
+        await world.ask(anna, "What are herrings?")
+        offer = await corrects(world, anna, anna.chat.shown[2], "What are herons?")
+        assert (offer.text, [button.text for button in offer.buttons]) == (OFFER, [BUTTON])
+    async with world.bot(MONGODB_DRIVER=driver):
+        assert await answered(world, anna.presses(BUTTON)) == ""
+        await world.telegram.until(lambda: "Herons are birds." in anna.chat.text, seconds=20)
+        await world.ask(anna, "Thank you.")
+
+    session = world.session(anna.id)
+    assert said(session) == [
+        "What is the capital of France?",
+        "Paris.",
+        "What are herons?",
+        "Herons are birds.",
+        "Thank you.",
+        "You are welcome.",
+    ]
+    assert [message["seq"] for message in session["messages"]] == list(range(6))
+    assert (session["nextSeq"], session["revision"]) == (6, 4)
+    assert "herrings" not in str(world.requests[-1]["messages"])
+    assert [message.text for message in anna.chat.answers][2:4] == [text("answering_again", "en"), "Herons are birds."]
+
+
+async def test_two_presses_make_one_turn_and_the_newest_words_count(world, anna):
+    async with world.bot():
+        await world.ask(anna, "Tell me about herrings.")
+        offer = await corrects(world, anna, anna.chat.shown[0], "Tell me about herrons.")
+        anna.edits(anna.chat.shown[0], "Tell me about herons.")
+        await idle(world)
+        queries = [anna.presses(BUTTON, on=offer) for _ in range(2)]
+        assert sorted([await answered(world, query) for query in queries]) == ["", EXPIRED]
+        await world.telegram.until(lambda: len(anna.chat.answers) == 3, seconds=20)
+        await idle(world)
+
+    session = world.session(anna.id)
+    assert (said(session)[0], session["revision"], len(session["messages"])) == ("Tell me about herons.", 2, 2)
+    assert len(world.requests) == 2
+    assert anna.chat.answers[1].text == text("answering_again", "en")
+    assert session["title"] == "Tell me about herons."
+
+
+async def test_an_edit_that_changes_no_word_or_no_last_question_does_nothing(world, anna):
+    """And an edited command is never run again, nor does an edit open a Session."""
+    async with world.bot():
+        command = anna.says("/new")
+        await world.telegram.until(lambda: anna.chat.answers, seconds=20)
+        anna.edits(command, "/reset")
+        first = world.session(anna.id)["_id"]
+        await world.ask(anna, "One?")
+        await world.ask(anna, "Two?")
+        one, two = (message for message in anna.chat.shown if message.text in {"One?", "Two?"})
+        anna.touches(two)
+        anna.edits(one, "One, please?")
+        world.passes(minutes=40)
+        anna.edits(two, "Two, please?")
+        await idle(world)
+        await world.eventually(lambda: world.database["inbox"].count_documents({"kind": "edit"}) == 3)
+        await idle(world)
+
+    assert len(anna.chat.answers) == 3
+    assert [session["_id"] for session in world.sessions(anna.id)] == [first]
+    assert len(world.requests) == 2
+
+
+async def test_too_late_is_said_and_nothing_is_asked(world, anna):
+    async with world.bot():
+        await world.ask(anna, "One?")
+        offer = await corrects(world, anna, anna.chat.shown[0], "One, please?")
+        await world.ask(anna, "Two?")
+        await answered(world, anna.presses(BUTTON, on=offer))
+        await world.telegram.until(lambda: TOO_LATE in anna.chat.text, seconds=20)
+    assert len(world.requests) == 2
+    assert said(world.session(anna.id))[::2] == ["One?", "Two?"]
+
+
+async def test_what_is_edited_while_it_is_being_answered_is_offered_afterwards(world, anna):
+    gate = asyncio.Event()
+    world.telegram.faults.next("sendMessage", Held.hold(gate))
+    async with world.bot():
+        question = anna.says("Tell me about herrings.")
+        await world.telegram.until(lambda: world.telegram.journal.of("sendMessage"), seconds=20)
+        anna.edits(question, "Tell me about herons.")
+        await world.eventually(lambda: world.database["inbox"].count_documents({"kind": "edit"}))
+        gate.set()
+        await world.telegram.until(lambda: OFFER in anna.chat.text, seconds=20)
+
+
+async def test_a_failed_question_is_tried_again_as_it_is_now(world, anna):
+    world.claude.faults.next(Fault.refusal())
+    async with world.bot():
+        await world.ask(anna, "Tell me about herrings.")
+        anna.edits(anna.chat.shown[0], "Tell me about herons.")
+        await world.eventually(lambda: world.database["inbox"].count_documents({"kind": "edit", "state": "done"}))
+        anna.presses("Try again")
+        await world.telegram.until(lambda: len(anna.chat.answers) == 2, seconds=20)
+    assert said(world.session(anna.id))[0] == "Tell me about herons."
