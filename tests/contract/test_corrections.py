@@ -103,7 +103,10 @@ class Desk:
     async def handles(self, *entries, state="done"):
         await self.inbox.put(*entries)
         claim = await self.inbox.claim(())
-        await self.inbox.release(await self.inbox.finish(await self.inbox.next(claim), state))
+        assert claim is not None
+        batch = await self.inbox.next(claim)
+        assert batch is not None
+        await self.inbox.release(await self.inbox.finish(batch, state))
 
 
 def entry(update_id, message_id, kind="content"):
