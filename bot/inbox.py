@@ -124,7 +124,7 @@ class Inbox(Protocol):
 
 
 class Record(Protocol):
-    """What is kept of a running turn outside its Session, so that the next run knows what this one did."""
+    """What is kept of a running turn (or press) outside its Session, so that the next run knows what this one did."""
 
     def require_lease(self) -> None:
         """Raise LaneLost when the lease has run out under us: another worker may be at it already."""
@@ -144,8 +144,8 @@ class Record(Protocol):
     def uncertain(self) -> int | None:
         """The turn of this lane whose answer may not have arrived, until it was offered again."""
 
-    async def offered(self) -> None:
-        """That answer was offered again, and need not be once more."""
+    async def doubt(self, turn: int | None) -> None:
+        """This turn's answer may not have arrived; None: it was offered again, and need not be once more."""
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         """A tool is about to act on the world outside. False: an earlier run came this far, its outcome is unknown."""
@@ -169,7 +169,7 @@ class Frontend(Protocol):
     async def answer(self, batch: Batch, run: Run) -> State:
         """Run one turn for the messages of the batch; setting `run.stop` ends it early, keeping what was shown."""
 
-    async def obey(self, batch: Batch) -> State:
+    async def obey(self, batch: Batch, run: Run) -> State:
         """Carry out one command or press."""
 
     async def decline(self, batch: Batch, run: Run) -> State:
@@ -178,5 +178,5 @@ class Frontend(Protocol):
         Those whose turn was committed before it came are no longer questions: their delivery is finished.
         """
 
-    async def bury(self, batch: Batch) -> State:
+    async def bury(self, batch: Batch, run: Run) -> State:
         """Apologise for a message whose handling keeps breaking the process."""

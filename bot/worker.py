@@ -17,6 +17,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from bot.errors import ChatBusy, LaneLost, StoreError, StoreUnavailable
 from bot.inbox import Batch, Claim, Frontend, Inbox, Run, State
@@ -37,7 +38,7 @@ class _Held:
     """A lane this process holds."""
 
     claim: Claim
-    task: asyncio.Task[None]
+    task: asyncio.Task[float | None]
     turn: int | None = None
     """The turn that runs in it now."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -53,6 +54,8 @@ class Worker:
         self._lease_seconds = lease_seconds
         self._held: dict[str, _Held] = {}
         self._leaving = False
+        self._last_claim: set[asyncio.Task[Any]] = set()
+        self._may_go_on = asyncio.Event()
 
     async def run(self, leave: asyncio.Event, *, grace_seconds: float) -> None:
         """Serve until `leave` is set; then finish what runs within `grace_seconds`, hand back the rest and return."""
@@ -64,7 +67,7 @@ class Worker:
             await unless(leave, self._claim_lanes())
         finally:
             self._leaving = True
-            if running := {held.task for held in self._held.values()}:
+            if running := self._last_claim | {held.task for held in self._held.values()}:
                 await asyncio.wait(running, timeout=grace_seconds)
             await end(*running)
             await end(*keepers)
@@ -90,17 +93,32 @@ class Worker:
             self._hold(claim)
 
     async def _claim(self) -> Claim | None:
+        """A claim that is on its way when the bot leaves may be granted all the same: then the lane is handed back."""
+        self._may_go_on.clear()
+        asked = asyncio.ensure_future(self._inbox.claim(self._held.keys()))
         try:
-            return await self._inbox.claim(self._held.keys())
+            return await asyncio.shield(asked)
         except StoreError as failure:
             log.warning("nothing can be claimed: %s", failure)
             return None
+        except asyncio.CancelledError:
+            self._last_claim.add(asyncio.create_task(self._return(asked), name="hand back the last claim"))
+            raise
+
+    async def _return(self, asked: asyncio.Future[Claim | None]) -> None:
+        try:
+            claim = await asked
+        except StoreError as failure:
+            log.warning("the last claim was lost, its lease will run out: %s", failure)
+            return
+        if claim is not None:
+            await self._hand_back(claim, 0.0)
 
     async def _idle(self) -> None:
-        """Until something arrives here; what arrived elsewhere, or whose lease ran out, is found by looking."""
+        """Until something arrives or goes on here; what arrived elsewhere, or lost its holder, is found by looking."""
         try:
             async with asyncio.timeout(IDLE_SECONDS):
-                await self._inbox.wait()
+                await unless(self._may_go_on, self._inbox.wait())
         except TimeoutError:
             return
 
@@ -109,14 +127,16 @@ class Worker:
         self._held[claim.lane] = _Held(claim, task)
         task.add_done_callback(lambda ended: self._let_go(claim.lane, ended))
 
-    def _let_go(self, lane: str, task: asyncio.Task[None]) -> None:
+    def _let_go(self, lane: str, task: asyncio.Task[float | None]) -> None:
         del self._held[lane]
         self._free.release()
         if not task.cancelled() and (failure := task.exception()) is not None:
             log.error("a lane broke", exc_info=failure)
+        elif (pause := 0.0 if task.cancelled() else task.result()) is not None:
+            asyncio.get_running_loop().call_later(pause, self._may_go_on.set)
 
-    async def _serve(self, claim: Claim) -> None:
-        """Handle what waits in the lane; what cannot go on now leaves it to be claimed again."""
+    async def _serve(self, claim: Claim) -> float | None:
+        """Handle what waits in the lane; what cannot go on now leaves it to be claimed again after so many seconds."""
         try:
             pause = await self._serve_all(claim)
         except LaneLost:
@@ -133,6 +153,7 @@ class Worker:
             raise
         if pause is not None:
             await self._hand_back(claim, pause)
+        return pause
 
     async def _serve_all(self, claim: Claim) -> float | None:
         """None once nothing waits and the lane was given back; otherwise in how many seconds to go on."""
@@ -168,18 +189,18 @@ class Worker:
                 return "failed"
 
     async def _dispatch(self, batch: Batch) -> State:
-        record = self._inbox.record(batch)
-        record.require_lease()
+        run = Run(self._inbox.record(batch), asyncio.Event())
+        run.record.require_lease()
         if batch.overtaken:
-            return await self._frontend.decline(batch, Run(self._inbox.record(batch), asyncio.Event()))
+            return await self._frontend.decline(batch, run)
         if batch.claim.tries > MOST_TRIES:
-            return await self._frontend.bury(batch)
+            return await self._frontend.bury(batch, run)
         if batch.entries[0].kind != "content":
-            return await self._frontend.obey(batch)
+            return await self._frontend.obey(batch, run)
         held = self._held[batch.claim.lane]
-        held.turn, held.stop = batch.turn, asyncio.Event()
+        held.turn, held.stop = batch.turn, run.stop
         try:
-            return await self._frontend.answer(batch, Run(record, held.stop))
+            return await self._frontend.answer(batch, run)
         finally:
             held.turn = None
 

@@ -40,14 +40,14 @@ class MeasuredFrontend:
         with self.metrics.turn_seconds.time():
             return self._ended(await self.frontend.answer(batch, run))
 
-    async def obey(self, batch: Batch) -> State:
-        return self._ended(await self.frontend.obey(batch))
+    async def obey(self, batch: Batch, run: Run) -> State:
+        return self._ended(await self.frontend.obey(batch, run))
 
     async def decline(self, batch: Batch, run: Run) -> State:
         return self._ended(await self.frontend.decline(batch, run))
 
-    async def bury(self, batch: Batch) -> State:
-        return self._ended(await self.frontend.bury(batch))
+    async def bury(self, batch: Batch, run: Run) -> State:
+        return self._ended(await self.frontend.bury(batch, run))
 
     def _ended(self, state: State) -> State:
         self.metrics.batches.labels(state).inc()

@@ -15,7 +15,7 @@ from datetime import timedelta
 from functools import partial
 
 from aiohttp import web
-from telegram import Bot, Update
+from telegram import Bot
 
 from bot.app.measured import MeasuredFrontend, Receive, counted
 from bot.app.parts import choices
@@ -25,8 +25,7 @@ from bot.ops.health import Health, Ping
 from bot.ops.leading import while_leading
 from bot.ops.metrics import Metrics
 from bot.ops.stopping import unless
-from bot.owner import Lane, Owner
-from bot.ports import Json
+from bot.owner import Owner
 from bot.settings import Settings
 from bot.store.admin import sweep_archive
 from bot.store.corrections import MongoCorrections
@@ -38,10 +37,9 @@ from bot.telegram import commands
 from bot.telegram.gateway import Gateway
 from bot.telegram.handlers import TelegramFrontend
 from bot.telegram.hints import Hints
-from bot.telegram.identity import Sender, identify
 from bot.telegram.inputs import Account
 from bot.telegram.poller import Poller
-from bot.telegram.receiver import Receiver
+from bot.telegram.receiver import Receiver, lane_of
 from bot.telegram.webhook import Webhook
 from bot.turn import Turns
 from bot.worker import Worker
@@ -79,7 +77,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     """Receive and answer until `leave` is set."""
     turns, store, bot, metrics = parts.turns, parts.store, parts.bot, parts.metrics
     holder = Holder(secrets.token_hex(8), settings.lease_seconds)
-    inbox = MongoInbox(store.database, store.calls, turns.clock, holder, _lane_of)
+    inbox = MongoInbox(store.database, store.calls, turns.clock, holder, lane_of)
     account = Account(bot.id, bot.username)
     gateway = Gateway(bot)
     hints = Hints(gateway, turns.clock)
@@ -134,14 +132,6 @@ def _webhook(settings: Settings, receive: Receive, bot: Bot) -> Intake:
     secret = settings.webhook_secret.get_secret_value() if settings.webhook_secret else ""
     hook = Webhook(settings.webhook_url or "", secret, receive)
     return Intake(lambda: hook.announce(bot), asyncio.Event().wait, hook.routes())
-
-
-def _lane_of(update: Json) -> Lane:
-    """An update that waits in the inbox was sent by somebody: the receiver has seen to that."""
-    sender = identify(Update.de_json(dict(update)))
-    if not isinstance(sender, Sender):
-        raise StoreError("an update of nobody stands in the inbox")
-    return Lane(sender.owner, sender.place)
 
 
 def _gate(settings: Settings) -> Callable[[Owner], bool]:

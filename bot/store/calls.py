@@ -8,8 +8,11 @@ counts is whether a write may have happened: Uncertain says perhaps, plain Store
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from types import TracebackType
 
+import pymongo
 from bson.errors import BSONError
 from pymongo.errors import (
     AutoReconnect,
@@ -28,6 +31,8 @@ from pymongo.errors import (
 from bot.errors import SessionTooLarge, StoreError, StoreUnavailable, Unstorable
 
 AT_ONCE = 16
+WAIT_SECONDS = 10.0
+"""Longest wait in line: behind calls that all run into their limits, to be told so is better than to wait on."""
 _DUPLICATE_KEY = 11000
 _REFUSED_CREDENTIALS = (13, 18)
 
@@ -40,14 +45,30 @@ class Duplicate(StoreError):
     """A document with this key exists already."""
 
 
+@asynccontextmanager
+async def within(seconds: float) -> AsyncIterator[None]:
+    """All calls inside have so many seconds together, waits in line included; what is not done then may happen yet."""
+    try:
+        async with asyncio.timeout(seconds):
+            with pymongo.timeout(seconds):  # for Motor's threads, which no cancellation reaches
+                yield
+    except TimeoutError:
+        raise Uncertain("MongoDB was not done in time.") from None
+
+
 class Calls:
     """`async with calls:` around every use of a driver."""
 
-    def __init__(self, at_once: int = AT_ONCE) -> None:
+    def __init__(self, at_once: int = AT_ONCE, wait_seconds: float = WAIT_SECONDS) -> None:
         self._slots = asyncio.Semaphore(at_once)
+        self._wait_seconds = wait_seconds
 
     async def __aenter__(self) -> None:
-        await self._slots.acquire()
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise StoreUnavailable("MongoDB does not keep up: too many calls wait for it.") from None
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

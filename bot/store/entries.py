@@ -10,8 +10,9 @@ from bot.owner import Lane
 from bot.ports import Json
 from bot.store.documents import Document, moment
 
-LaneOf = Callable[[Json], Lane]
-"""Whose an update is and where it belongs: asked of the authenticated update itself, never of a stored id."""
+LaneOf = Callable[[Json], Lane | None]
+"""Whose an update is and where it belongs: asked of the authenticated update itself, never of a stored id. None: it can
+no longer be told."""
 
 
 def from_entry(entry: Entry) -> Document:
@@ -32,11 +33,16 @@ def from_entry(entry: Entry) -> Document:
     }
 
 
-def to_entry(document: Document, lane_of: LaneOf) -> Entry:
-    lane = lane_of(document["update"])
+def to_entry(document: Document, lane_of: LaneOf) -> Entry | None:
+    """None where its update does not belong in the lane it waits in: nobody may be answered for somebody else."""
+    lane = lane_of(document.get("update", {}))
+    if lane is not None and lane.id != document["lane"]:
+        lane = replace(lane, aside=True)
+    if lane is None or lane.id != document["lane"]:
+        return None
     return Entry(
         id=document["_id"],
-        lane=lane if lane.id == document["lane"] else replace(lane, aside=True),
+        lane=lane,
         kind=document["kind"],
         update=document["update"],
         received_at=document["receivedAt"],

@@ -14,6 +14,7 @@ that wakes up after its lease changes nothing. Before it sends, it looks at its 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,15 +27,22 @@ from bot.inbox import Batch, Claim, Entry, State
 from bot.owner import Lane
 from bot.ports import Clock, Json
 from bot.store.batches import leading
-from bot.store.calls import Calls, Duplicate
+from bot.store.calls import Calls, Duplicate, Uncertain, within
 from bot.store.documents import Document, moment
 from bot.store.entries import LaneOf, from_entry, to_entry
 from bot.store.records import MongoRecord
 
+log = logging.getLogger(__name__)
+
 READ_AHEAD = 60
+PROMPTLY = 5.0
+"""How long a write may take where somebody waits for it: Telegram, which keeps what we do not, or one that leaves."""
+UNSETTLED = "unsettled"
+"""Who "held" a lane that was given back before it was seen what its last holder, which died, had left behind."""
 FORGOTTEN = frozenset({"done", "cancelled", "refused"})
 """Fates after which nobody will want to see the update again."""
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+ONE_LESS = {"$max": [{"$subtract": ["$tries", 1]}, 0]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +67,17 @@ class MongoInbox:
         self._lane_of = lane_of
         self._leased_until: dict[str, float] = {}
         self._uncertain: dict[str, int | None] = {}
+        self._unsure = False
         self._arrived = asyncio.Event()
 
     # ----------------------------------------------------------------------------------------------- arriving
 
     async def put(self, *entries: Entry) -> bool:
-        are_new = await self._insert(entries)
-        waiting = entries if are_new else await self._waiting(entries)
-        lanes = {entry.lane.id: [other for other in waiting if other.lane == entry.lane] for entry in waiting}
-        await asyncio.gather(*(self._announce(lane, arrived) for lane, arrived in lanes.items()))
+        async with within(PROMPTLY):
+            are_new = await self._insert(entries)
+            waiting = entries if are_new else await self._waiting(entries)
+            lanes = {entry.lane.id: [other for other in waiting if other.lane == entry.lane] for entry in waiting}
+            await asyncio.gather(*(self._announce(lane, arrived) for lane, arrived in lanes.items()))
         self._arrived.set()
         return are_new
 
@@ -106,23 +116,28 @@ class MongoInbox:
     async def revise(self, lane: Lane, message: Json) -> None:
         kept = {"$in": ["queued", "failed", "offered"]}
         same = {"lane": lane.id, "state": kept, "message": message["message_id"], "update": {"$type": "object"}}
-        async with self.calls:
+        async with within(PROMPTLY), self.calls:
             await self.entries.update_many(same, {"$set": {"update.message": dict(message)}})
 
     # ------------------------------------------------------------------------------------------------ leasing
 
     async def claim(self, busy: Collection[str]) -> Claim | None:
         self._arrived.clear()
+        await self._take_back(busy)
         asked_at = _now()
         where = {"_id": {"$nin": list(busy)}, "ready": True, "$expr": {"$lte": ["$leaseUntil", "$$NOW"]}}
         taken = {"fence": {"$add": ["$fence", 1]}, "tries": {"$add": ["$tries", 1]}, "leaseBy": self._holder.id}
-        async with self.calls:
-            before = await self._lanes.find_one_and_update(
-                where,
-                [{"$set": {**taken, "leaseUntil": self._lease_end}}],
-                sort=[("leaseUntil", 1)],
-                return_document=ReturnDocument.BEFORE,
-            )
+        try:
+            async with self.calls:
+                before = await self._lanes.find_one_and_update(
+                    where,
+                    [{"$set": {**taken, "leaseUntil": self._lease_end}}],
+                    sort=[("leaseUntil", 1)],
+                    return_document=ReturnDocument.BEFORE,
+                )
+        except Uncertain:
+            self._unsure = True
+            raise
         if before is None:
             return None
         self._leased_until[before["_id"]] = asked_at + self._holder.lease_seconds
@@ -134,6 +149,15 @@ class MongoInbox:
             is_retry=before["leaseBy"] is not None,
             arrivals=before["arrivals"],
         )
+
+    async def _take_back(self, busy: Collection[str]) -> None:
+        """A claim that failed may have been granted: what we hold and know nothing of is free again. Not a try."""
+        if not self._unsure:
+            return
+        unknown = {"_id": {"$nin": list(busy)}, "ready": True, "leaseBy": self._holder.id}
+        async with self.calls:
+            await self._lanes.update_many(unknown, [{"$set": {"leaseUntil": "$$NOW", "tries": ONE_LESS}}])
+        self._unsure = False
 
     @property
     def _lease_end(self) -> Document:
@@ -171,12 +195,11 @@ class MongoInbox:
 
     async def hand_back(self, claim: Claim, seconds: float = 0.0) -> None:
         self._let_go(claim)
-        tries = {"$max": [{"$subtract": ["$tries", 1]}, 0]}
         until = {"$add": ["$$NOW", int(seconds * 1000)]}
-        free = {"ready": True, "leaseBy": None, "leaseUntil": until, "tries": tries}
-        async with self.calls:
+        left = UNSETTLED if claim.is_retry else None
+        free = {"ready": True, "leaseBy": left, "leaseUntil": until, "tries": ONE_LESS}
+        async with within(PROMPTLY), self.calls:
             await self._lanes.update_one({"_id": claim.lane, "fence": claim.fence}, [{"$set": free}])
-        asyncio.get_running_loop().call_later(seconds, self._arrived.set)
 
     def _let_go(self, claim: Claim) -> None:
         self._leased_until.pop(claim.lane, None)
@@ -188,20 +211,17 @@ class MongoInbox:
         waiting = {"lane": claim.lane, "state": "queued"}
         async with self.calls:
             found = await self.entries.find(waiting).sort("_id", 1).limit(READ_AHEAD).to_list(None)
-        return leading(claim, [to_entry(document, self._lane_of) for document in found], self._clock.now())
+        read = {document["_id"]: to_entry(document, self._lane_of) for document in found}
+        if unreadable := [update_id for update_id, entry in read.items() if entry is None]:
+            log.error("updates %s belong to nobody any more and are parked", unreadable)
+            for update_id in unreadable:
+                await self._end(claim, [update_id], "dead")
+            return await self.next(claim)
+        return leading(claim, [entry for entry in read.values() if entry], self._clock.now())
 
     async def finish(self, batch: Batch, state: State) -> Claim:
         claim, ids = batch.claim, [entry.id for entry in batch.entries]
-        if not self.holds(claim):
-            raise LaneLost  # a later holder may have taken only the first of these entries, and the rest are its own
-        fate: Document = {"state": state, "turn": batch.turn, "doneAt": moment(self._clock.now()), "fence": claim.fence}
-        update: Document = {"$set": fate, **({"$unset": {"update": ""}} if state in FORGOTTEN else {})}
-        async with self.calls:
-            ended = await self.entries.update_many(
-                {"_id": {"$in": ids}, "state": "queued", "fence": {"$lte": claim.fence}}, update
-            )
-        if ended.matched_count != len(ids):
-            raise LaneLost
+        await self._end(claim, ids, state)
         if batch.entries[0].cancels:
             await self._change(claim, {"cancel.before": {"$lte": ids[-1]}}, {"$unset": {"cancel": ""}})
         if claim.tries > 1:
@@ -209,13 +229,25 @@ class MongoInbox:
             await self._change(claim, {}, {"$set": {"tries": 1}})
         return replace(claim, tries=1)
 
+    async def _end(self, claim: Claim, ids: Sequence[int], state: State) -> None:
+        if not self.holds(claim):
+            raise LaneLost  # a later holder may have taken only the first of these entries, and the rest are its own
+        fate: Document = {"state": state, "turn": ids[0], "doneAt": moment(self._clock.now()), "fence": claim.fence}
+        update: Document = {"$set": fate, **({"$unset": {"update": ""}} if state in FORGOTTEN else {})}
+        async with self.calls:
+            ended = await self.entries.update_many(
+                {"_id": {"$in": list(ids)}, "state": "queued", "fence": {"$lte": claim.fence}}, update
+            )
+        if ended.matched_count != len(ids):
+            raise LaneLost
+
     async def _change(self, claim: Claim, where: Document, update: Document) -> None:
         async with self.calls:
             await self._lanes.update_one({"_id": claim.lane, "fence": claim.fence, **where}, update)
 
     async def stop(self, lane: Lane, turn: int) -> None:
         where = {"_id": lane.id, "ownerId": lane.owner.id, "ready": True}
-        async with self.calls:
+        async with within(PROMPTLY), self.calls:
             await self._lanes.update_one(where, {"$max": {"cancel.before": turn + 1}})
 
     async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from bot.store.calls import Calls, Duplicate
+from bot.store.calls import Calls, Duplicate, within
 from bot.store.documents import Document
 from bot.store.inbox import NEVER, Holder
 
@@ -23,8 +23,9 @@ class MongoLease:
         self._holder = holder
 
     async def take(self) -> bool:
-        """Take or renew it; whether it is ours now."""
-        return await self._renew() or (await self._found() and await self._renew())
+        """Take or renew it; whether it is ours now. Asked in vain for half its time, it counts as lost."""
+        async with within(self._holder.lease_seconds / 2):
+            return await self._renew() or (await self._found() and await self._renew())
 
     async def _renew(self) -> bool:
         free = {"_id": self._name, "$or": [{"by": self._holder.id}, {"$expr": {"$lt": ["$until", "$$NOW"]}}]}

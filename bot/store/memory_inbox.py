@@ -155,10 +155,8 @@ class MemoryRecord:
     def parts_sent(self, turn: int) -> int:
         return self._sent[turn]
 
-    async def part_sent(self, turn: int, message_id: int | None) -> None:
+    async def part_sent(self, turn: int, message_id: int | None) -> None:  # noqa: ARG002 - the port's signature
         self._sent[turn] += 1
-        if message_id is None:
-            self._uncertain = turn
 
     def preview(self, turn: int) -> int | None:
         return self._previews.get(turn)
@@ -172,8 +170,8 @@ class MemoryRecord:
     def uncertain(self) -> int | None:
         return self._uncertain
 
-    async def offered(self) -> None:
-        self._uncertain = None
+    async def doubt(self, turn: int | None) -> None:
+        self._uncertain = turn
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         is_first = (turn, tool, arguments) not in self._effects

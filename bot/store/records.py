@@ -60,14 +60,12 @@ class MongoRecord:
         if not await self._write(turn, {"sent": {"$size": sent}}, {"$push": {"sent": message_id or UNCERTAIN}}):
             raise LaneLost
         self._sent[turn] = sent + 1
-        if message_id is None:
-            await self._inbox.doubt(self._claim, turn)
 
     def uncertain(self) -> int | None:
         return self._inbox.uncertain(self._claim)
 
-    async def offered(self) -> None:
-        await self._inbox.doubt(self._claim, None)
+    async def doubt(self, turn: int | None) -> None:
+        await self._inbox.doubt(self._claim, turn)
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         effect = {"tool": tool, "argsHash": arguments}

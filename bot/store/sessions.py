@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import pymongo
 from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 
@@ -24,7 +23,7 @@ from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Hit
 from bot.session import ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
 from bot.store import documents
-from bot.store.calls import Calls, Duplicate, Uncertain
+from bot.store.calls import Calls, Duplicate, Uncertain, within
 from bot.store.documents import Document
 from bot.store.filters import active, among, owned, saying, seen_from
 
@@ -137,7 +136,7 @@ class MongoSessions:
 
     async def _commit(self, owner: Owner, where: Document, session: Session, turn: ClosedTurn) -> None:
         update = documents.turn_update(session, turn)
-        with pymongo.timeout(self._patience.seconds):
+        async with within(self._patience.seconds):
             try:
                 if not await self._update(where, update):
                     raise SessionGone

@@ -92,15 +92,15 @@ class TelegramFrontend:
         async with self._reply(batch, run.record).showing(batch.turn) as reply:
             return await self._outcome(work, reply, batch, can_try_again=True)
 
-    async def obey(self, batch: Batch) -> State:
+    async def obey(self, batch: Batch, run: Run) -> State:
         """Carry out one command or press; see what became of an edited question."""
-        update = _update(batch.entries[0])
+        update, reply = _update(batch.entries[0]), self._reply(batch, run.record)
         if batch.entries[0].kind == "edit":
-            return await self._outcome(lambda reply: self._offer(batch, reply), self._reply(batch), batch)
+            return await self._outcome(lambda reply: self._offer(batch, reply), reply, batch)
         if update.callback_query is not None:
             query = update.callback_query
-            return await self._outcome(lambda reply: self._press(batch, query, reply), self._reply(batch), batch)
-        return await self._outcome(lambda reply: self._obey(batch, update, reply), self._reply(batch), batch)
+            return await self._outcome(lambda reply: self._press(batch, query, reply), reply, batch)
+        return await self._outcome(lambda reply: self._obey(batch, update, reply), reply, batch)
 
     async def decline(self, batch: Batch, run: Run) -> State:
         """Say that a later command overtook these messages; what was committed before it came is still delivered."""
@@ -115,10 +115,10 @@ class TelegramFrontend:
         await self._outcome(work, self._reply(batch, run.record), batch)
         return "cancelled"
 
-    async def bury(self, batch: Batch) -> State:
+    async def bury(self, batch: Batch, run: Run) -> State:
         """Apologise for a message whose handling keeps breaking the process."""
         log.error("update %d has broken the process %d times and is parked", batch.turn, batch.claim.tries - 1)
-        await self._outcome(lambda reply: reply.notice("turn_buried"), self._reply(batch), batch)
+        await self._outcome(lambda reply: reply.notice("turn_buried"), self._reply(batch, run.record), batch)
         return "dead"
 
     async def _press(self, batch: Batch, query: CallbackQuery, reply: TelegramReply) -> None:
@@ -126,7 +126,7 @@ class TelegramFrontend:
         effect = await obey(self._desk, batch.lane, language, query.data or "")
         await self._gateway.acknowledge(query.id, text("button_expired", language) if effect is None else "")
         if effect is not None and effect.answer:
-            await reply.deliver(effect.answer, turn=batch.turn)
+            await reply.deliver(effect.answer, turn=batch.turn, again=effect.turn)
         if effect is not None and effect.instead and query.message is not None:
             await reply.replace(query.message.message_id, effect.instead)
 
@@ -144,7 +144,7 @@ class TelegramFrontend:
         elif wished.addressed:
             await reply.notice("unknown_command")
 
-    def _reply(self, batch: Batch, record: Record | None = None) -> TelegramReply:
+    def _reply(self, batch: Batch, record: Record) -> TelegramReply:
         """In a group an answer names the message it answers; in private there is only one it can be."""
         update, place = _update(batch.entries[-1]), batch.lane.place
         reply_to = None if place.is_private or update.message is None else update.message.message_id

@@ -51,6 +51,8 @@ class Effect:
 
     answer: str = ""
     """An answer of the model's, to be sent."""
+    turn: int | None = None
+    """The turn it answered."""
     instead: str = ""
     """A sentence of ours that takes the place of the message with the button."""
 
@@ -76,7 +78,7 @@ async def _repeat(desk: Desk, press: Press) -> Effect | None:
         return None
     session = await desk.lifecycle.sessions.having(press.lane.owner, [turn])
     answer = session.answer_to(turn) if session is not None and session.place == press.lane.place else ""
-    return Effect(answer=answer) if answer else None
+    return Effect(answer=answer, turn=turn) if answer else None
 
 
 async def _retry(desk: Desk, press: Press) -> Effect | None:

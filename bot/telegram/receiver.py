@@ -2,7 +2,8 @@
 
 The same for every way in which updates come. Nothing is answered here, so the intake never waits for an answer. Who may
 talk is decided here: a stranger, or somebody who writes in the name of many, gets one sentence and no Session; a chat
-into which a stranger has brought the bot is left again.
+into which a stranger has brought the bot is left again. While nothing can be stored Telegram keeps what was sent and
+hands it over again, and whoever sent it is told that it has to wait.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 
 from telegram import Update
 
-from bot.errors import Unstorable
+from bot.errors import StoreUnavailable, Unstorable
 from bot.inbox import Entry, Inbox, Kind
 from bot.ops.logs import whereabouts
 from bot.owner import Lane, Owner
@@ -24,6 +25,21 @@ from bot.telegram.identity import Refusal, Sender, Stop, identify, inviter, stop
 from bot.telegram.inputs import Account, gathers, kind_of, wish
 
 log = logging.getLogger(__name__)
+
+
+def lane_of(stored: Json) -> Lane | None:
+    """Where an update that was accepted belongs; None where it can no longer be read, as after a change of library."""
+    sender = _sender_of(stored)
+    return Lane(sender.owner, sender.place) if sender else None
+
+
+def _sender_of(stored: Json) -> Sender | None:
+    try:
+        sender = identify(Update.de_json(dict(stored)))
+    except Exception as error:  # noqa: BLE001 - one bad update must not stop its lane
+        log.warning("a stored update could not be read: %s", whereabouts(error))
+        return None
+    return sender if isinstance(sender, Sender) else None
 
 
 class Receiver:
@@ -47,6 +63,10 @@ class Receiver:
         except Unstorable:
             for entry in entries:
                 await self._accept_alone(entry)
+        except StoreUnavailable as away:
+            for sender in filter(None, (_sender_of(entry.update) for entry in entries)):
+                self._hints.say(sender.place, away.text, sender.language)
+            raise
         for edit in (entry for entry in entries if entry.kind == "edit"):
             await self._inbox.revise(edit.lane, edit.update["message"])
         for stop in (other for other in read if isinstance(other, Stop)):

@@ -45,6 +45,7 @@ class TelegramReply:
         self._grown: list[str] = []
         self._typing: asyncio.Task[None] | None = None
         self._turn = 0
+        self._repeated: int | None = None
         self._preview: Preview | None = None
 
     def showing(self, turn: int) -> Self:
@@ -104,8 +105,12 @@ class TelegramReply:
         """Put plain words in the place of a message of ours, if it is still there."""
         await self._gateway.edit(self._place, message_id, Chunk(words), markup=markup)
 
-    async def deliver(self, markdown: str, *, turn: int) -> None:
-        """Send the answer of this turn, from the first part that no earlier run has sent."""
+    async def deliver(self, markdown: str, *, turn: int, again: int | None = None) -> None:
+        """Send the answer of this turn, from the first part that no earlier run has sent.
+
+        `again`: it is the answer to this earlier turn, repeated.
+        """
+        self._repeated = again
         chunks = await chunks_of(markdown) or split(text("error_empty_answer", self._language))
         await self._calm()
         for chunk in chunks[self._record.parts_sent(turn) if self._record else 0 :]:
@@ -121,8 +126,10 @@ class TelegramReply:
             message_id = await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=markup)
         if self._record is not None:
             await self._record.part_sent(turn, message_id)
-            if offered is not None and message_id is not None:
-                await self._record.offered()
+            if message_id is None:
+                await self._record.doubt(self._repeated or turn)
+            elif offered is not None:
+                await self._record.doubt(None)
 
     async def _instead(self, chunk: Chunk, markup: InlineKeyboardMarkup | None) -> bool:
         """Put this in the place of a preview of an answer that will not come; False where there is none."""

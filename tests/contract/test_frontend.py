@@ -107,7 +107,7 @@ class Office:
         return Entry(update.update_id, lane, kind, update.to_dict(), self.server.world.now)
 
     async def obey(self):
-        return await self.frontend.obey(await self.batch())
+        return await self.carry_out("obey", await self.batch())
 
     async def answer(self, batch=None, stop=None):
         """One run of a turn; all runs have one record."""
@@ -116,8 +116,8 @@ class Office:
 
     async def carry_out(self, deed, batch):
         """Any of what a frontend does with a batch."""
-        runs = [Run(self.record, asyncio.Event())] if deed in {"answer", "decline"} else []
-        return await getattr(self.frontend, deed)(batch, *runs)
+        run = Run(self.record, asyncio.Event())
+        return await getattr(self.frontend, deed)(batch, run)
 
     async def active(self, batch):
         now = self.server.world.now
@@ -248,7 +248,7 @@ async def test_a_turn_that_was_committed_before_new_came_is_delivered_and_not_de
 async def test_a_message_that_keeps_breaking_the_process_gets_an_apology_and_a_line_in_the_log(office, anna, caplog):
     anna.says("boom")
     batch = await office.batch(tries=4)
-    assert await office.frontend.bury(batch) == "dead"
+    assert await office.carry_out("bury", batch) == "dead"
     assert anna.chat.text == text("turn_buried", "en")
     [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert record.getMessage() == f"update {batch.turn} has broken the process 3 times and is parked"
@@ -353,6 +353,39 @@ async def test_a_run_after_a_crash_delivers_what_was_committed_even_if_the_sessi
     assert await office.answer(batch) == "done"
     assert [shown.text for shown in anna.chat.answers] == ["Hello!", "Hello!"]
     assert len(office.model.requests) == 1
+
+
+async def repeated(office, anna, turn):
+    """A press that asks for this turn's answer once more."""
+    anna.presses("", on=anna.chat.answers[-1], data=f"repeat:{turn}")
+    return await office.batch()
+
+
+async def test_an_answer_that_is_repeated_at_a_press_is_not_sent_again_after_a_crash(office, anna):
+    """C3: what was sent for the press is on record, as it is for a turn."""
+    office.model.script = [says("The answer.")]
+    anna.says("hello")
+    turn = await office.batch()
+    await office.answer(turn)
+    press = await repeated(office, anna, turn.turn)
+    for _ in range(2):  # the second run follows a crash
+        assert await office.carry_out("obey", press) == "done"
+
+    assert [shown.text for shown in anna.chat.answers] == ["The answer."] * 2
+
+
+async def test_a_repetition_that_may_not_have_arrived_leaves_the_answer_itself_to_be_offered(office, anna):
+    office.model.script = [says("The answer."), says("Another one.")]
+    anna.says("hello")
+    turn = await office.batch()
+    await office.answer(turn)
+    office.server.faults.next("sendMessage", Fault.dropped("after"))
+    await office.carry_out("obey", await repeated(office, anna, turn.turn))
+    assert office.record.uncertain() == turn.turn
+
+    anna.says("and then?")
+    await office.answer()
+    assert [button.data for button in anna.chat.answers[-1].buttons] == [f"repeat:{turn.turn}"]
 
 
 async def test_an_answer_is_not_sent_by_a_run_that_has_lost_its_lease(office, anna):

@@ -468,12 +468,12 @@ async def test_parts_that_were_sent_are_known_to_the_next_holder(inbox):
     assert later.parts_sent(1) == 3
 
 
-async def test_a_part_nobody_can_vouch_for_is_known_to_the_lane_until_it_was_offered_again(inbox):
+async def test_an_answer_nobody_can_vouch_for_is_known_to_the_lane_until_it_was_offered_again(inbox):
     """To the next run of the same holder, to the next holder, and after the lane was empty; to no other lane."""
     claim = await claimed(inbox, entry(1))
     batch = await inbox.next(claim)
     assert inbox.record(batch).uncertain() is None
-    await inbox.record(batch).part_sent(1, None)
+    await inbox.record(batch).doubt(1)
     assert inbox.record(batch).uncertain() == 1
     await inbox.release(await inbox.finish(batch, "done"))
 
@@ -481,7 +481,7 @@ async def test_a_part_nobody_can_vouch_for_is_known_to_the_lane_until_it_was_off
     assert inbox.record(await inbox.next(claim)).uncertain() == 1
     assert inbox.record(await inbox.next(await claimed(inbox, entry(3, BORIS)))).uncertain() is None
     batch = await handed_on(inbox, claim)
-    await inbox.record(batch).offered()
+    await inbox.record(batch).doubt(None)
     assert inbox.record(batch).uncertain() is None
     await inbox.release(await inbox.finish(batch, "done"))
 

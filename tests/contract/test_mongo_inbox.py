@@ -7,6 +7,7 @@ their back: the bot's own clock has no say in it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from pymongo.errors import WriteError
 from bot.errors import LaneLost, StoreUnavailable
 from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
+from bot.store import inbox as mongo_inbox
 from bot.store.calls import Calls, Uncertain
 from bot.store.inbox import Holder, MongoInbox
 from bot.store.records import UNCERTAIN
@@ -26,7 +28,7 @@ PAST = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def lane_of(update):
-    return Lane(Owner(update["owner"]), Place(update["owner"]))
+    return Lane(Owner(update["owner"]), Place(update["owner"])) if "owner" in update else None
 
 
 def entry(update_id, lane=ANNA, kind="content", **marks):
@@ -184,7 +186,7 @@ async def test_a_lane_that_is_handed_back_was_not_tried(processes):
     await processes.here.hand_back(claim)
     again = await processes.there.claim(())
 
-    assert (again.tries, again.is_retry) == (2, False)
+    assert (again.tries, again.is_retry) == (2, True)  # what the dead one may have committed was not looked up yet
 
 
 async def test_the_tries_begin_anew_with_the_entry_after_a_finished_one(processes):
@@ -210,6 +212,54 @@ async def test_a_lane_that_was_emptied_begins_with_its_first_try(processes):
     later = await claimed(processes.there, entry(2))
 
     assert (later.tries, later.is_retry) == (1, False)
+
+
+# ---------------------------------------------------------------------------------------------- not readable
+
+
+async def test_an_update_that_belongs_to_nobody_any_more_is_parked_and_its_lane_goes_on(processes, caplog):
+    """One whose sender can no longer be read, one without an update, one of somebody else: none is answered."""
+    claim = await claimed(processes.here, *[entry(number) for number in range(1, 6)])
+    stored = processes.database["inbox"]
+    stored.update_one({"_id": 1}, {"$set": {"update": {"update_id": 1}}})
+    stored.update_one({"_id": 2}, {"$unset": {"update": ""}})
+    stored.update_one({"_id": 4}, {"$set": {"update.owner": BORIS.owner.id}})
+    batch = await processes.here.next(claim)
+    await processes.here.finish(batch, "done")
+
+    assert [waiting.id for waiting in batch.entries] == [3, 5]
+    states = [(processes.entry(number)["state"], processes.entry(number)["turn"]) for number in range(1, 6)]
+    assert states == [("dead", 1), ("dead", 2), ("done", 3), ("dead", 4), ("done", 3)]
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [
+        "updates [1, 2, 4] belong to nobody any more and are parked"
+    ]
+
+
+async def test_a_zombie_parks_nothing(processes):
+    held, _ = await processes.taken_over(entry(1), entry(2))
+    processes.database["inbox"].update_one({"_id": 1}, {"$unset": {"update": ""}, "$set": {"fence": 2}})
+    with pytest.raises(LaneLost):
+        await processes.here.next(held.claim)
+    assert processes.entry(1)["state"] == "queued"
+
+
+# ------------------------------------------------------------------------------------------- claims in doubt
+
+
+async def test_a_claim_that_was_granted_unheard_is_taken_back(processes):
+    """The server leased the lane, and its answer was lost; other lanes of this process stay as they are."""
+    here = processes.process("unsure", calls=(calls := Silent(0)))
+    mine = await claimed(here, entry(1, BORIS))
+    await here.put(entry(2))
+    calls.left = 1
+    with pytest.raises(StoreUnavailable):
+        await here.claim({mine.lane})
+    assert processes.lane()["leaseBy"] == "unsure"
+    again = await here.claim({mine.lane})
+
+    assert (again.lane, again.tries, again.is_retry) == (ANNA.id, 1, True)
+    assert processes.lane(BORIS)["fence"] == mine.fence
+    assert await processes.there.claim(()) is None
 
 
 # ------------------------------------------------------------------------------------- arriving, and crashes
@@ -249,6 +299,26 @@ async def test_an_update_whose_storing_is_uncertain_is_refused_and_taken_once_wh
 
     assert [waiting.id for waiting in (await processes.there.next(claim)).entries] == [1]
     assert processes.database["inbox"].count_documents({}) == 1
+
+
+async def test_telegram_does_not_wait_long_for_a_store_that_does_not_answer(processes, mongo_client, monkeypatch):
+    """C12: neither in line, behind calls that wait as well, nor for the server; what comes again is taken."""
+    monkeypatch.setattr(mongo_inbox, "PROMPTLY", 0.3)
+    stuck = processes.process("stuck", calls=Calls(at_once=2))
+    where = {"failCommands": ["insert"], "namespace": f"{processes.store.database.name}.inbox"}
+    block = {"blockConnection": True, "blockTimeMS": 1200}
+    begun = asyncio.get_running_loop().time()
+    mongo_client.admin.command("configureFailPoint", "failCommand", mode={"times": 2}, data=where | block)
+    refused = await asyncio.gather(*(stuck.put(entry(number)) for number in range(1, 9)), return_exceptions=True)
+    took = asyncio.get_running_loop().time() - begun
+    mongo_client.admin.command("configureFailPoint", "failCommand", mode="off")
+
+    assert [isinstance(error, StoreUnavailable) for error in refused] == [True] * 8
+    assert took < 1
+    for number in range(1, 9):
+        await processes.there.put(entry(number))
+    claim = await processes.there.claim(())
+    assert [waiting.id for waiting in (await processes.there.next(claim)).entries] == list(range(1, 9))
 
 
 async def test_twenty_first_messages_at_once_make_one_lane(processes):

@@ -20,7 +20,8 @@ from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
 from bot.telegram.inputs import Account
 from bot.telegram.poller import Poller
-from bot.telegram.receiver import Receiver
+from bot.telegram.receiver import Receiver, lane_of
+from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
 pytestmark = PENALTIES_WARN
@@ -441,6 +442,24 @@ async def test_what_the_store_cannot_take_now_is_left_to_telegram(intake, anna, 
     assert warnings(caplog) == []
     await intake.receiver.receive(update.to_dict())
     assert intake.inbox.words == ["hello"]
+
+
+async def test_who_writes_while_nothing_can_be_stored_is_told_once_that_it_has_to_wait(intake, anna):
+    intake.inbox.away = 2
+    anna.says("hello")
+    await intake.all_received()
+    await intake.until(lambda: anna.chat.answers)
+
+    assert intake.inbox.words == ["hello", "that was all"]
+    assert [shown.text for shown in anna.chat.answers] == [text("error_store", "en")]
+
+
+async def test_a_stored_update_is_its_senders_or_nobodys(intake, anna):
+    anna.says("hello")
+    [update] = await intake.bot.get_updates(timeout=0)
+
+    assert lane_of(update.to_dict()) == Lane(Owner(ANNA), Place(ANNA))
+    assert [lane_of(stored) for stored in [{}, {"update_id": 1}, *UNREADABLE]] == [None] * (2 + len(UNREADABLE))
 
 
 async def test_what_no_store_can_hold_is_mended_on_the_way_in(intake, anna):

@@ -9,7 +9,7 @@ from bson.errors import InvalidDocument
 from pymongo import errors as vendor
 
 from bot.errors import SessionTooLarge, StoreError, StoreUnavailable, Unstorable
-from bot.store.calls import Calls, Duplicate, Uncertain
+from bot.store.calls import Calls, Duplicate, Uncertain, within
 
 SECRET = "mongodb://bot:s3cret@host and a person's words"
 ALL_DUPLICATES = {"writeErrors": [{"code": 11000}, {"code": 11000}], "writeConcernErrors": []}
@@ -77,6 +77,28 @@ async def test_calls_are_served_first_come_first_served_and_only_so_many_at_once
     await asyncio.gather(greedy("a"), greedy("b"), call("c"), call("d"))
     assert order.index("c") < order.index("a again")
     assert order.index("d") < order.index("b again")
+
+
+async def test_a_wait_in_line_ends_with_the_news_that_nothing_was_sent():
+    """C22: behind calls that do not end, to be told so is better than to wait on."""
+    calls = Calls(at_once=1, wait_seconds=0.01)
+    async with calls:
+        with pytest.raises(StoreUnavailable) as told:
+            await calls.__aenter__()
+    assert type(told.value) is StoreUnavailable
+    async with calls:
+        """The place is free again."""
+
+
+async def test_calls_that_are_to_be_made_within_a_time_end_with_it():
+    """C12: in line, as here, or on their way."""
+    calls = Calls(at_once=1)
+    async with calls:
+        with pytest.raises(Uncertain):
+            async with within(0.01), calls:
+                raise AssertionError("there was no place")
+    async with within(5), calls:
+        """There is one now."""
 
 
 async def test_a_failed_or_cancelled_call_gives_its_place_back():

@@ -84,13 +84,13 @@ class Desk:
             raise StoreUnavailable
         return "done"
 
-    async def obey(self, batch):
+    async def obey(self, batch, run):
         return "failed"
 
     async def decline(self, batch, run):
         return "cancelled"
 
-    async def bury(self, batch):
+    async def bury(self, batch, run):
         return "dead"
 
 
@@ -100,9 +100,9 @@ async def test_batches_are_counted_by_their_fate_and_turns_are_timed(metrics, te
     ended = [
         await frontend.answer(BATCH, run),
         await frontend.answer(BATCH, run),
-        await frontend.obey(BATCH),
+        await frontend.obey(BATCH, run),
         await frontend.decline(BATCH, run),
-        await frontend.bury(BATCH),
+        await frontend.bury(BATCH, run),
     ]
     assert ended == ["done", "done", "failed", "cancelled", "dead"]
     counts = {("done",): 2, ("failed",): 1, ("cancelled",): 1, ("dead",): 1}

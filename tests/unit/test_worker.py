@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot import worker
 from bot.errors import ChatBusy, LaneLost, StoreUnavailable
 from bot.inbox import Entry
 from bot.ops.clock import ManualClock
@@ -41,9 +42,13 @@ class Ledger(MemoryInbox):
         self.gate = asyncio.Event()
         self.gate.set()
         self.renewals, self.looks = asyncio.Semaphore(0), asyncio.Semaphore(0)
+        self.reached, self.granted = asyncio.Event(), asyncio.Event()
+        self.granted.set()
 
     async def claim(self, busy):
         claim = await super().claim(busy)
+        self.reached.set()
+        await self.granted.wait()
         return claim and replace(claim, tries=self.tries)
 
     async def finish(self, batch, state):
@@ -104,11 +109,11 @@ class Desk:
         await self._note("stopped" if run.stop.is_set() else "answered", ids)
         return "done"
 
-    async def obey(self, batch):
+    async def obey(self, batch, run):
         await self._note("obeyed", (batch.entries[0].id,))
         return "done"
 
-    async def bury(self, batch):
+    async def bury(self, batch, run):
         await self._note("buried", tuple(waiting.id for waiting in batch.entries))
         return "dead"
 
@@ -142,8 +147,8 @@ class Desk:
 @asynccontextmanager
 async def working(desk, inbox, *, slots=8, grace_seconds=5.0, lease_seconds=15.0):
     leave = asyncio.Event()
-    worker = Worker(inbox, desk, slots=slots, lease_seconds=lease_seconds)
-    running = asyncio.create_task(worker.run(leave, grace_seconds=grace_seconds))
+    serving = Worker(inbox, desk, slots=slots, lease_seconds=lease_seconds)
+    running = asyncio.create_task(serving.run(leave, grace_seconds=grace_seconds))
     try:
         yield leave
     finally:
@@ -405,6 +410,23 @@ async def test_a_turn_whose_lease_was_lost_is_cancelled_and_no_other(caplog):
     assert errors(caplog) == []
 
 
+async def test_a_lane_that_is_handed_back_goes_on_at_once_where_the_worker_goes_on(monkeypatch):
+    """Nobody else may look for it, and the next look by the clock is far."""
+    monkeypatch.setattr(worker, "IDLE_SECONDS", 60.0)
+    inbox, desk = Ledger(), Desk()
+    desk.hold(1)
+    async with working(desk, inbox, lease_seconds=0.06):
+        await inbox.put(entry(1))
+        await desk.until(("begun", (1,)))
+        inbox.lost = {ANNA.id}
+        await desk.until(("cancelled", (1,)))
+        inbox.lost = set()
+        desk.gates[1].set()
+        await desk.until(("answered", (1,)))
+
+    assert inbox.handed_back == [(ANNA.id, 0.0)]
+
+
 async def test_a_lane_that_was_claimed_again_while_its_old_lease_was_looked_up_is_not_lost():
     """Interleaving: a renewal is asked for, the lane is given back and claimed anew, the old lease is not found."""
     inbox, desk = Ledger(), Desk()
@@ -471,6 +493,21 @@ async def test_leaving_lets_the_running_turn_finish_and_hands_back_the_rest():
     assert inbox.finished == [((1,), "done")]
     assert inbox.handed_back == [(ANNA.id, 0.0)]
     assert {(await inbox.claim(())).lane, (await inbox.claim(())).lane} == {ANNA.id, BORIS.id}
+
+
+async def test_a_lane_that_is_granted_to_a_worker_which_leaves_is_handed_back():
+    """C4: the store has leased it, and the answer is on its way when the bot is told to leave."""
+    inbox, desk = Ledger(), Desk()
+    inbox.granted.clear()
+    await inbox.put(entry(1))
+    async with working(desk, inbox) as leave:
+        await inbox.reached.wait()
+        leave.set()
+        await turns_of_the_loop(10)
+        inbox.granted.set()
+
+    assert inbox.handed_back == [(ANNA.id, 0.0)]
+    assert desk.log == []
 
 
 async def test_leaving_cancels_a_turn_that_does_not_finish_in_time_and_hands_it_back():
