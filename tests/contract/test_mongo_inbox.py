@@ -431,7 +431,7 @@ async def test_every_query_finds_its_documents_through_an_index(processes, crowd
 WRONG = {
     "no_owner": ("inbox", {"ownerId": None}),
     "unknown_state": ("inbox", {"state": "waiting"}),
-    "unknown_kind": ("inbox", {"kind": "edit"}),
+    "unknown_kind": ("inbox", {"kind": "poll"}),
     "unknown_field": ("inbox", {"isAdmin": True}),
     "date_as_text": ("inbox", {"doneAt": "now"}),
     "parts_as_number": ("inbox", {"sent": 2}),
