@@ -18,7 +18,9 @@ from bot.ports import Json
 
 Kind = Literal["content", "command", "press", "edit"]
 State = Literal["done", "failed", "cancelled", "dead", "refused", "offered"]
-"""`offered`: an edit that waits for its person's word to be answered; the update is kept until then."""
+"""`refused`: nobody is there to read the answer, the bot is blocked or the chat is gone.
+
+`offered`: an edit that waits for its person's word to be answered; the update is kept until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class Claim:
     """The holder before did not give the lane back, so a turn may have been committed and not answered."""
     arrivals: int = 0
     """How many entries had been announced when the lane was claimed; a release misses when more have come."""
+    unreachable: bool = False
+    """Nobody was there to read the answer to what was handled last."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from bot.telegram.gateway import Gateway
 from bot.telegram.handlers import TelegramFrontend
 from bot.telegram.hints import Hints
 from bot.telegram.inputs import Account
+from bot.telegram.movements import Movements
 from bot.telegram.poller import Poller
 from bot.telegram.receiver import Receiver, lane_of
 from bot.telegram.webhook import Webhook
@@ -79,10 +80,11 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     holder = Holder(secrets.token_hex(8), settings.lease_seconds)
     inbox = MongoInbox(store.database, store.calls, turns.clock, holder, lane_of)
     account = Account(bot.id, bot.username)
-    gateway = Gateway(bot)
+    gateway = Gateway(bot, moved=store.chats.moved)
     hints = Hints(gateway, turns.clock)
     receiver = Receiver(inbox, account, turns.clock, hints, _gate(settings))
-    receive = counted(receiver.receive, metrics)
+    movements = Movements(store.owners, store.chats, turns.clock, _gate(settings))
+    receive = counted(movements.noting(receiver.receive), metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
     desk = commands.Desk(
         Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),

@@ -8,7 +8,7 @@ only members of the tree in `errors`.
 from __future__ import annotations
 
 from bot.ports.model import Completion, CountTokens, Json, Model, Request, Scale, Scales
-from bot.ports.people import Books, Note, Notes, Owners, Preferences
+from bot.ports.people import Books, Chats, Note, Notes, Owners, Preferences
 from bot.ports.sessions import NOTHING_USED, Archive, Hit, NewId, SessionStore
 from bot.ports.turns import Clock, Corrections, Part, Question, Reply
 
@@ -16,6 +16,7 @@ __all__ = [
     "NOTHING_USED",
     "Archive",
     "Books",
+    "Chats",
     "Clock",
     "Completion",
     "Corrections",

@@ -59,3 +59,16 @@ class Owners(Protocol):
 
     async def prefer(self, owner: Owner, preferences: Preferences) -> None:
         """Keep these choices; where one is None, the earlier one stays."""
+
+    async def unreachable(self, owner: Owner, at: datetime) -> None:
+        """Nobody reads what is sent to this Owner in private any more: blocked, deactivated, gone."""
+
+    async def reached(self, owner: Owner) -> None:
+        """This Owner has spoken again."""
+
+
+class Chats(Protocol):
+    """Groups that Telegram has moved to a new id. What an Owner has there moves when it is next looked for."""
+
+    async def moved(self, chat_id: int, new_id: int) -> None:
+        """Keep where this group has gone."""

@@ -148,6 +148,7 @@ class MongoInbox:
             tries=before["tries"] + 1,
             is_retry=before["leaseBy"] is not None,
             arrivals=before["arrivals"],
+            unreachable=before.get("unreachable", False),
         )
 
     async def _take_back(self, busy: Collection[str]) -> None:
@@ -227,7 +228,10 @@ class MongoInbox:
         if claim.tries > 1:
             # The entry that was tried so often is gone; the next one starts from the beginning.
             await self._change(claim, {}, {"$set": {"tries": 1}})
-        return replace(claim, tries=1)
+        is_lost = state == "refused"
+        if is_lost != claim.unreachable:
+            await self._change(claim, {}, {"$set": {"unreachable": is_lost}})
+        return replace(claim, tries=1, unreachable=is_lost)
 
     async def _end(self, claim: Claim, ids: Sequence[int], state: State) -> None:
         if not self.holds(claim):

@@ -180,7 +180,16 @@ class MemoryOwners:
         return personal.to_preferences(self._rows.get(itself(owner)["_id"], {}))
 
     async def prefer(self, owner: Owner, preferences: Preferences) -> None:
-        self._rows.setdefault(itself(owner)["_id"], {}).update(personal.from_preferences(preferences))
+        self._row(owner).update(personal.from_preferences(preferences))
+
+    async def unreachable(self, owner: Owner, at: datetime) -> None:
+        self._row(owner)["unreachable"] = documents.moment(at)
+
+    async def reached(self, owner: Owner) -> None:
+        self._row(owner).pop("unreachable", None)
+
+    def _row(self, owner: Owner) -> Document:
+        return self._rows.setdefault(itself(owner)["_id"], {})
 
 
 class MemoryBooks:

@@ -42,6 +42,7 @@ class MemoryInbox:
         self._states: OrderedDict[int, State | Literal["queued"]] = OrderedDict()
         self._fences = count(1)
         self._records: dict[str, MemoryRecord] = {}
+        self._unreachable: set[str] = set()
         self._arrived = asyncio.Event()
 
     async def put(self, *entries: Entry) -> bool:
@@ -73,7 +74,7 @@ class MemoryInbox:
         for lane, queue in self._queues.items():
             if queue.waiting and not (queue.held or queue.delayed or lane in busy):
                 queue.held = True
-                return Claim(lane, next(self._fences))
+                return Claim(lane, next(self._fences), unreachable=lane in self._unreachable)
         return None
 
     async def next(self, claim: Claim) -> Batch | None:
@@ -87,7 +88,8 @@ class MemoryInbox:
             self.record(batch).forget(entry.id)
             if entry.id == queue.cancel_before:
                 queue.cancel_before = None
-        return replace(batch.claim, tries=1)
+        (self._unreachable.add if state == "refused" else self._unreachable.discard)(batch.claim.lane)
+        return replace(batch.claim, tries=1, unreachable=state == "refused")
 
     async def release(self, claim: Claim) -> Claim | None:
         if self._queues[claim.lane].waiting:

@@ -24,6 +24,7 @@ from bot.ports import Clock
 from bot.store.archive import MongoArchive
 from bot.store.books import MongoBooks
 from bot.store.calls import Calls, is_refused
+from bot.store.chats import MongoChats
 from bot.store.documents import Document
 from bot.store.notes import MongoNotes
 from bot.store.owners import MongoOwners
@@ -68,6 +69,7 @@ class Store:
     books: MongoBooks
     owners: MongoOwners
     scales: MongoScales
+    chats: MongoChats
     servers: str
 
     async def ping(self) -> None:
@@ -93,6 +95,7 @@ async def connect(uri: str, database: str, *, driver: Driver = "motor", clock: C
         books=MongoBooks(opened, calls),
         owners=MongoOwners(opened, calls),
         scales=MongoScales(opened, calls),
+        chats=MongoChats(opened, calls),
         servers=_servers(uri),
     )
 

@@ -1,6 +1,8 @@
-"""What Owners have chosen for themselves, in MongoDB: a document for whoever has chosen anything."""
+"""What is known of Owners beyond their Sessions, in MongoDB: a document for whoever has chosen anything, or left."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 from pymongo.asynchronous.database import AsyncDatabase
 
@@ -8,7 +10,7 @@ from bot.owner import Owner
 from bot.ports import Preferences
 from bot.store import personal
 from bot.store.calls import Calls, Duplicate
-from bot.store.documents import Document
+from bot.store.documents import Document, moment
 from bot.store.filters import itself
 
 
@@ -25,11 +27,21 @@ class MongoOwners:
         return personal.to_preferences(row or {})
 
     async def prefer(self, owner: Owner, preferences: Preferences) -> None:
-        try:
-            await self._set(owner, preferences)
-        except Duplicate:  # two first choices at once: the server lets one of them fail
-            await self._set(owner, preferences)
+        await self._keep(owner, personal.from_preferences(preferences))
 
-    async def _set(self, owner: Owner, preferences: Preferences) -> None:
+    async def unreachable(self, owner: Owner, at: datetime) -> None:
+        await self._keep(owner, {"unreachable": moment(at)})
+
+    async def reached(self, owner: Owner) -> None:
         async with self._calls:
-            await self._owners.update_one(itself(owner), {"$set": personal.from_preferences(preferences)}, upsert=True)
+            await self._owners.update_one(itself(owner), {"$unset": {"unreachable": ""}})
+
+    async def _keep(self, owner: Owner, fields: Document) -> None:
+        try:
+            await self._set(owner, fields)
+        except Duplicate:  # two first ones at once: the server lets one of them fail
+            await self._set(owner, fields)
+
+    async def _set(self, owner: Owner, fields: Document) -> None:
+        async with self._calls:
+            await self._owners.update_one(itself(owner), {"$set": fields}, upsert=True)

@@ -3,17 +3,18 @@
 A commit is compare-and-set on `revision` and never an upsert, so a Session that was closed, erased or has expired
 cannot come back. Its outcome is unknown after a lost connection: what is stored is then read and decides, before the
 same write is tried again. A cancelled commit runs to its end, since stopping it half-way would only hide what became
-of it. The same code runs over Motor, PyMongo Async and mongomock-motor.
+of it. What is not found in a group is looked for once more where Telegram may have moved that group. The same code runs
+over Motor, PyMongo Async and mongomock-motor.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
@@ -24,8 +25,11 @@ from bot.ports import NOTHING_USED, Hit
 from bot.session import ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
 from bot.store import documents
 from bot.store.calls import Calls, Duplicate, Uncertain, within
+from bot.store.chats import MongoChats
 from bot.store.documents import Document
 from bot.store.filters import active, among, owned, saying, seen_from
+
+T = TypeVar("T")
 
 _CLOSED = {"$set": {"status": "closed"}, "$inc": {"revision": 1}}
 
@@ -44,18 +48,18 @@ class MongoSessions:
     def __init__(self, database: AsyncDatabase[Document], calls: Calls, patience: Patience = Patience()) -> None:
         self._sessions = database["sessions"]
         self._calls = calls
+        self._chats = MongoChats(database, calls)
         self._patience = patience
 
     async def load(
         self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
     ) -> Session | None:
         alive = {"lastActive": {"$gte": at - lifetime.idle}, "createdAt": {"$gte": now - lifetime.max_age}}
-        return await self._change(active(owner, place) | alive, {"$max": {"lastActive": now}})
+        touched = {"$max": {"lastActive": now}}
+        return await self._wherever(owner, place, lambda here: self._change(active(owner, here) | alive, touched))
 
     async def inspect(self, owner: Owner, place: Place) -> Session | None:
-        async with self._calls:
-            found = await self._sessions.find_one(active(owner, place))
-        return documents.to_session(found) if found else None
+        return await self._wherever(owner, place, lambda here: self._look(active(owner, here)))
 
     async def create(self, owner: Owner, session: Session) -> None:
         document = documents.from_session(session) | owned(owner)
@@ -70,15 +74,14 @@ class MongoSessions:
         self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
     ) -> Session | None:
         idle, old = {"lastActive": {"$lt": at - lifetime.idle}}, {"createdAt": {"$lt": now - lifetime.max_age}}
-        return await self._change(active(owner, place) | {"$or": [idle, old]}, _CLOSED)
+        over = {"$or": [idle, old]}
+        return await self._wherever(owner, place, lambda here: self._change(active(owner, here) | over, _CLOSED))
 
     async def close(self, owner: Owner, place: Place) -> Session | None:
-        return await self._change(active(owner, place), _CLOSED)
+        return await self._wherever(owner, place, lambda here: self._change(active(owner, here), _CLOSED))
 
     async def erase(self, owner: Owner, place: Place) -> str | None:
-        async with self._calls:
-            found = await self._sessions.find_one_and_delete(active(owner, place), {"_id": 1})
-        return found["_id"] if found else None
+        return await self._wherever(owner, place, lambda here: self._delete(active(owner, here)))
 
     async def commit(self, owner: Owner, session: Session, turn: ClosedTurn) -> None:
         turn = documents.as_stored(turn)
@@ -123,6 +126,22 @@ class MongoSessions:
         async with self._calls:
             found = await self._sessions.find(where, {"messages": 1}).to_list(None)
         return documents.latest(documents.hits_in(found, wanted), most)
+
+    async def _wherever(self, owner: Owner, place: Place, deed: Callable[[Place], Awaitable[T | None]]) -> T | None:
+        found = await deed(place)
+        if found is None and (moved := await self._chats.follow(owner, place)) is not None:
+            found = await deed(moved)
+        return found
+
+    async def _look(self, where: Document) -> Session | None:
+        async with self._calls:
+            found = await self._sessions.find_one(where)
+        return documents.to_session(found) if found else None
+
+    async def _delete(self, where: Document) -> str | None:
+        async with self._calls:
+            found = await self._sessions.find_one_and_delete(where, {"_id": 1})
+        return found["_id"] if found else None
 
     async def _change(self, where: Document, update: Document) -> Session | None:
         async with self._calls:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.errors import StartError
 from bot.store.documents import Document
-from bot.store.validators import ARCHIVE, BOOKS, INBOX, LANES, LEASES, MODELS, NOTES, OWNERS, SESSIONS
+from bot.store.validators import ARCHIVE, BOOKS, CHATS, INBOX, LANES, LEASES, MODELS, NOTES, OWNERS, SESSIONS
 
 DAY = 86_400
 MOST_SECONDS = 2**31 - 1
@@ -90,6 +90,7 @@ def collections(expire_after: int) -> tuple[Collection, ...]:
                 Index("expiry", {"lastSeen": 1}, {"expireAfterSeconds": 90 * DAY}),
             ),
         ),
+        Collection("chats", CHATS, (Index("by_new_id", {"movedTo": 1}),)),
         Collection("models", MODELS, ()),
         Collection("leases", LEASES, ()),
     )

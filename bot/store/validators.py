@@ -93,9 +93,10 @@ OWNERS: Rule = {
         "bsonType": "object",
         "required": ["_id"],
         "additionalProperties": False,
-        "properties": {"_id": _INT, "model": _TEXT, "persona": _TEXT},
+        "properties": {"_id": _INT, "model": _TEXT, "persona": _TEXT, "unreachable": _DATE},
     }
 }
+CHATS: Rule = {"$jsonSchema": _record(_id=_INT, movedTo=_INT)}
 BOOKS: Rule = {
     "$jsonSchema": _record(_id=_ID, ownerId=_INT, day=_DATE, **_USAGE["properties"]),
 }
@@ -144,6 +145,7 @@ LANES: Rule = {
             "tries": _COUNT,
             "cancel": _record(before=_INT),
             "uncertain": _INT,
+            "unreachable": _BOOL,
             "lastSeen": _DATE,
         },
     }

@@ -41,6 +41,16 @@ class Desk:
     compactor: Compactor
     corrections: Corrections
 
+    async def lost(self, lane: Lane) -> None:
+        """Nobody reads in this lane what is sent there. Of a group that says nothing about its members."""
+        if lane.place.is_private:
+            await self.choices.owners.unreachable(lane.owner, self.lifecycle.clock.now())
+
+    async def found(self, lane: Lane) -> None:
+        """Somebody has written here who was not to be reached."""
+        if lane.place.is_private:
+            await self.choices.owners.reached(lane.owner)
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -21,7 +21,7 @@ from telegram import Bot, InlineKeyboardMarkup, InputFile, ReplyParameters
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
 
-from bot.errors import ChatBusy, ChatUnreachable, DeliveryError
+from bot.errors import ChatBusy, ChatUnreachable, DeliveryError, StoreError
 from bot.owner import Place
 from bot.telegram.limiter import Limiter
 from bot.telegram.splitting import Chunk
@@ -40,6 +40,7 @@ UNREACHABLE = ("chat not found", "not enough rights", "have no rights", "chat_wr
 """400s that say the same as a 403: nobody will read this, however often it is sent."""
 
 Sleep = Callable[[float], Awaitable[None]]
+Moved = Callable[[int, int], Awaitable[None]]
 T = TypeVar("T")
 
 
@@ -62,8 +63,11 @@ class Gateway:
         longest_wait: timedelta = LONGEST_WAIT,
         sleep: Sleep = asyncio.sleep,
         limiter: Limiter | None = None,
+        moved: Moved | None = None,
     ) -> None:
+        """`moved` is told of a group that Telegram has given a new id."""
         self._bot = bot
+        self._moved = moved
         self._longest_wait = longest_wait
         self.sleep = sleep
         self._limiter = limiter or Limiter(lambda: asyncio.get_running_loop().time())
@@ -74,7 +78,8 @@ class Gateway:
         """Send one message; its id, or None where nobody can say whether it arrived. Raises DeliveryError."""
 
         async def attempt(outgoing: Outgoing) -> int:
-            return await self._send_once(outgoing, reply_to, markup)
+            question = reply_to if outgoing.chat_id == place.chat_id else None  # a group that moved counts anew
+            return await self._send_once(outgoing, question, markup)
 
         return await self._deliver(Outgoing(place.chat_id, place.thread_id, chunk), attempt)
 
@@ -86,6 +91,8 @@ class Gateway:
         async def attempt(outgoing: Outgoing) -> bool:
             try:
                 await self._edit_once(outgoing, message_id, markup)
+            except ChatMigrated:
+                return False  # its messages have other numbers where it is now
             except BadRequest as refusal:
                 if "message to edit not found" in refusal.message.lower():
                     return False
@@ -198,6 +205,13 @@ class Gateway:
         self._limiter.penalise(chat_id, pause)
         return ChatBusy(pause)
 
+    async def _note_move(self, chat_id: int, new_id: int) -> None:
+        try:
+            if self._moved is not None:
+                await self._moved(chat_id, new_id)
+        except StoreError as failure:
+            log.warning("a group has moved, which could not be kept: %s", failure)
+
     async def _wait_for_turn(self, chat_id: int, patience: timedelta) -> timedelta:
         """Until a message may go to this chat; what patience is left. Raises ChatBusy where that is too late."""
         if penalty := self._limiter.penalty(chat_id):
@@ -223,6 +237,8 @@ class Gateway:
                 if patience < pause_of(penalty):
                     raise busy from penalty
             except (BadRequest, Forbidden, ChatMigrated) as refusal:
+                if isinstance(refusal, ChatMigrated):
+                    await self._note_move(outgoing.chat_id, refusal.new_chat_id)
                 outgoing = _repaired(outgoing, refusal)
                 log.info("sending again in another way: %s", reason_of(refusal))
             except NetworkError as failure:

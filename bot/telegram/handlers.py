@@ -152,6 +152,8 @@ class TelegramFrontend:
 
     async def _outcome(self, work: Work, reply: TelegramReply, batch: Batch, *, can_try_again: bool = False) -> State:
         """Do the work, and tell the person where it failed. What can go on later is for the worker."""
+        if batch.claim.unreachable:
+            await self._desk.found(batch.lane)
         language, turn = _language(_update(batch.entries[0])), batch.turn if can_try_again else None
         try:
             return await work(reply) or "done"
@@ -162,6 +164,8 @@ class TelegramFrontend:
             raise
         except ChatUnreachable as gone:
             log.info("nobody there: %s", gone)
+            await self._desk.lost(batch.lane)
+            return "refused"
         except BotError as error:
             log.warning("failed: %s: %s", type(error).__name__, error)
             return await _apologise(reply, turn, *apology(error, language))

@@ -50,15 +50,29 @@ class Stop:
     turn: int
 
 
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Somebody lets the bot speak to them in private, or has blocked it."""
+
+    owner: Owner
+    is_open: bool
+
+
+def contact(update: Update) -> Contact | None:
+    """Who has blocked or unblocked the bot."""
+    if (moved := update.my_chat_member) is None or moved.chat.type != ChatType.PRIVATE:
+        return None
+    sender = _sender(moved.from_user, Place(moved.chat.id))
+    return Contact(sender.owner, moved.new_chat_member.status not in _OUTSIDE) if sender else None
+
+
 def stop_of(update: Update) -> Stop | None:
     """A press on Stop. It names nobody, but only the person whose private chat it is can have pressed it.
 
     Who blocks the bot will not read what it is writing: that stops whatever runs.
     """
-    if (blocked := update.my_chat_member) is not None:
-        sender = _sender(blocked.from_user, Place(blocked.chat.id))
-        is_blocked = blocked.chat.type == ChatType.PRIVATE and blocked.new_chat_member.status in _OUTSIDE
-        return Stop(Lane(sender.owner, sender.place), update.update_id) if sender and is_blocked else None
+    if (found := contact(update)) is not None:
+        return None if found.is_open else Stop(Lane(found.owner, Place(found.owner.id)), update.update_id)
     pressed = update.api_kwargs.get("stopped_message_generation")
     if not pressed or pressed["chat"]["type"] != ChatType.PRIVATE or pressed["chat"]["id"] in SHARED_IDS:
         return None

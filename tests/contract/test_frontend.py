@@ -445,7 +445,7 @@ async def test_an_answer_to_somebody_who_left_ends_quietly(office, anna, caplog)
     office.model.script = [says("Hello!")]
     office.server.faults.always("sendMessage", Fault.forbidden())
     anna.says("hello")
-    assert await office.answer() == "done"
+    assert await office.answer() == "refused"
     assert len(office.server.journal.of("sendMessage")) == 1
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 

@@ -501,3 +501,13 @@ async def test_an_effect_begins_once_whoever_holds_the_lane(inbox):
     assert not await later.effect_begins(1, "send", "hash")
     assert not await later.effect_begins(1, "order", "hash")
     assert await later.effect_begins(2, "send", "hash")
+
+
+async def test_a_lane_whose_person_was_not_there_is_known_until_something_in_it_is_answered(inbox):
+    for number, state in enumerate(["refused", "refused", "done"], start=1):
+        claim = await claimed(inbox, entry(number))
+        assert claim.unreachable == (number > 1)
+        going_on = await inbox.finish(await inbox.next(claim), state)
+        assert going_on.unreachable == (state == "refused")
+        await inbox.release(going_on)
+    assert not (await claimed(inbox, entry(9))).unreachable

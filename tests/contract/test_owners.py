@@ -8,7 +8,7 @@ import pytest
 
 from bot.errors import StoreError
 from bot.ports import Preferences
-from tests.builders import ANNA, BORIS
+from tests.builders import ANNA, BORIS, NOON
 
 
 async def test_who_has_chosen_nothing_prefers_nothing(stores):
@@ -45,3 +45,20 @@ async def test_the_server_takes_nothing_else_about_an_owner(store):
     with pytest.raises(StoreError):
         async with store.calls:
             await store.database["owners"].insert_one({"_id": 7, "isAdmin": True})
+
+
+async def test_who_cannot_be_reached_is_marked_until_they_speak_again(store):
+    await store.owners.prefer(ANNA, Preferences(model="opus"))
+    for owner in (ANNA, BORIS):
+        await store.owners.unreachable(owner, NOON)
+    await store.owners.reached(ANNA)
+    found = {one["_id"]: one for one in await store.database["owners"].find().to_list(None)}
+    assert found == {ANNA.id: {"_id": ANNA.id, "model": "opus"}, BORIS.id: {"_id": BORIS.id, "unreachable": NOON}}
+    assert await store.owners.preferences(ANNA) == Preferences(model="opus")
+
+
+async def test_to_be_out_of_reach_is_no_choice(stores):
+    await stores.owners.unreachable(ANNA, NOON)
+    assert await stores.owners.preferences(ANNA) == Preferences()
+    await stores.owners.reached(ANNA)
+    await stores.owners.reached(BORIS)

@@ -7,7 +7,7 @@ from telegram import Update
 from telegram.constants import ChatID
 
 from bot.owner import Lane, Owner, Place
-from bot.telegram.identity import Refusal, Sender, Stop, identify, inviter, stop_of
+from bot.telegram.identity import Contact, Refusal, Sender, Stop, contact, identify, inviter, stop_of
 
 ANNA = {"id": 7, "is_bot": False, "first_name": "Anna", "language_code": "ru"}
 PRIVATE = {"id": 7, "type": "private", "first_name": "Anna"}
@@ -164,6 +164,13 @@ def test_who_blocks_the_bot_stops_what_it_is_writing():
     assert stop_of(moved(PRIVATE, "member", "kicked")) == Stop(Lane(Owner(7), Place(7)), 1)
     assert stop_of(moved(PRIVATE, "kicked", "member")) is None
     assert stop_of(moved(GROUP, "member", "kicked")) is None
+
+
+def test_who_can_be_reached_is_told_of_private_chats_only():
+    assert contact(moved(PRIVATE, "member", "kicked")) == Contact(Owner(7), is_open=False)
+    assert contact(moved(PRIVATE, "kicked", "member")) == Contact(Owner(7), is_open=True)
+    assert contact(moved(GROUP, "member", "kicked")) is None
+    assert contact(update(**message())) is None
 
 
 # --------------------------------------------------------------------------------------------------- invitations

@@ -1,0 +1,51 @@
+"""Who can be reached no longer, or again, and which groups have moved: what updates tell without asking anything.
+
+It is noted before the updates are taken in, so that whoever answers them knows already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from telegram import Update
+
+from bot.owner import Owner
+from bot.ports import Chats, Clock, Json, Owners
+from bot.telegram.identity import contact
+
+
+@dataclass(frozen=True, slots=True)
+class Movements:
+    """Keeps what it is told. `allowed`: of strangers nothing is kept."""
+
+    owners: Owners
+    chats: Chats
+    clock: Clock
+    allowed: Callable[[Owner], bool]
+
+    def noting(self, receive: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        """`receive`, and what its updates tell."""
+
+        async def note_and_receive(*updates: Json) -> None:
+            for update in updates:
+                await self._note(update)
+            await receive(*updates)
+
+        return note_and_receive
+
+    async def _note(self, update: Json) -> None:
+        match update:
+            case {"message": {"chat": {"id": int(chat_id)}, "migrate_to_chat_id": int(new_id)}}:
+                await self.chats.moved(chat_id, new_id)
+            case {"my_chat_member": {}}:
+                await self._note_contact(update)
+
+    async def _note_contact(self, update: Json) -> None:
+        found = contact(Update.de_json(dict(update)))
+        if found is None or not self.allowed(found.owner):
+            return
+        if found.is_open:
+            await self.owners.reached(found.owner)
+        else:
+            await self.owners.unreachable(found.owner, self.clock.now())
