@@ -15,7 +15,8 @@
     │   ├── PromptTooLong          does not fit the model's window
     │   ├── ModelRefused           the model declined to answer
     │   ├── ModelMisconfigured     wrong key, unknown model, invalid request: the operator must act
-    │   └── EmptyAnswer            the model ended its turn without a word
+    │   ├── EmptyAnswer            the model ended its turn without a word
+    │   └── BudgetSpent            the Owner's allowance for today leaves no room for a call
     ├── ToolFailed                 becomes a tool result for the model, never an exception for the user
     ├── TooLate                    a corrected question is no longer the last one of its Session
     ├── SummaryRejected            the summariser's text failed validation; nothing was changed
@@ -29,6 +30,7 @@ message is for the log and carries neither secrets nor a person's words.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, ClassVar
 
 
@@ -122,6 +124,17 @@ class EmptyAnswer(ModelError):
     """The model ended its turn without a word."""
 
     text = "error_empty_answer"
+
+
+class BudgetSpent(ModelError):
+    """The Owner's allowance for today leaves no room for a call of the model."""
+
+    text = "error_budget_none"
+
+    def __init__(self, budget: int, renewed_in: timedelta) -> None:
+        super().__init__()
+        self.budget = budget
+        self.renewed_in = renewed_in
 
 
 class ToolFailed(BotError):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
 from bot.owner import Lane
-from bot.ports import Json
+from bot.ports import Bill, Json
 
 Kind = Literal["content", "command", "press", "edit"]
 State = Literal["done", "failed", "cancelled", "dead", "refused", "offered"]
@@ -157,10 +157,11 @@ class Record(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a turn: what is recorded of it, and whether it was told to stop."""
+    """One run of a turn: what is recorded of it, whether it was told to stop, and what it has cost so far."""
 
     record: Record
     stop: asyncio.Event
+    bill: Bill = field(default_factory=Bill)
 
 
 class Frontend(Protocol):

@@ -107,6 +107,11 @@ class Usage:
         """The whole prompt: what was read fresh, from the cache and into it."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
+    @property
+    def tokens(self) -> int:
+        """Prompt and answer."""
+        return self.prompt_tokens + self.output_tokens
+
 
 @dataclass(frozen=True, slots=True)
 class PromptSize:

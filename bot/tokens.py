@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import logging
 import sys
 from base64 import b64decode
@@ -20,7 +21,7 @@ from importlib import import_module, resources
 from math import ceil
 from typing import Any
 
-from bot.ports import CountTokens
+from bot.ports import CountTokens, Request
 from bot.session import Block, legible
 
 log = logging.getLogger(__name__)
@@ -39,6 +40,8 @@ O200K_PATTERN = (
 
 MESSAGE_TOKENS = 4
 """What a message costs besides its content."""
+PROVIDERS_TOKENS = 600
+"""What a provider puts into a prompt by itself, to explain tools for one."""
 MEDIA_TOKENS: Mapping[str, int] = {"image": 1_600, "document": 4_000}
 
 
@@ -129,6 +132,15 @@ def _first(loaders: Sequence[Loader]) -> Encoder:
         except (ImportError, OSError, ValueError, AttributeError) as reason:
             log.warning("tokens are not counted by the %s encoder: %s", load.__name__, type(reason).__name__)
     return Encoder(encode=lambda text: range(rough(text)), chunk=50_000, inline=1_000_000, most=sys.maxsize)
+
+
+def request_tokens(request: Request) -> int:
+    """No less than a whole prompt is likely to have; made at once, without an encoder."""
+    blocks = [block for message in request.messages for block in message["content"]]
+    written = [block for block in blocks if block["type"] not in MEDIA_TOKENS]
+    media = sum(MEDIA_TOKENS.get(block["type"], 0) for block in blocks)
+    text = "".join((request.system, json.dumps(list(request.tools), ensure_ascii=False), legible(written)))
+    return PROVIDERS_TOKENS + MESSAGE_TOKENS * len(blocks) + media + rough(text)
 
 
 async def message_tokens(count: CountTokens, content: Sequence[Block]) -> int:

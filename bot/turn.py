@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from bot.agent.loop import Agent, Answer
 from bot.agent.prompt import user_content
 from bot.compaction import Compactor
-from bot.compaction.booking import book
-from bot.errors import AlreadyActive, ModelError, PromptTooLong, SessionGone, StoreUnavailable, TooLate
+from bot.errors import AlreadyActive, PromptTooLong, SessionGone, StoreUnavailable, TooLate
 from bot.inbox import Run
 from bot.ops.stopping import unless
 from bot.owner import Owner, Place
@@ -70,43 +69,47 @@ class Turns:
         if fresh is None:
             return
         session = _opened_for(session, fresh)
-
-        if self.compactor.is_full(session, await message_tokens(self.count, user_content(fresh))):
-            session = await self._with_room(owner, session, fresh, reply, run)
+        known = session.prompt.epoch
         try:
-            session, answer = await self._run(owner, session, fresh, reply, run)
-        except ModelError as failure:
-            await book(self.compactor.books, owner, self.clock.now(), failure.usage)
-            raise
-        ended = answer or _interrupted(session, reply.shown)
-        closed = await self._close(session, fresh, ended)
-        if answer is not None:
-            self.compactor.gauge.learn(session, closed)
-        is_news = self.announces and session.epoch > session.prompt.epoch
-        run.record.require_lease()
-        try:
-            await self.sessions.commit(owner, session, closed)
+            session, ended = await self._committed(owner, session, fresh, reply, run)
         except SessionGone:
-            if fresh.replaces is None and await self.sessions.having(owner, closed.update_ids) is None:
+            if fresh.replaces is None and await self.sessions.having(owner, _ids(fresh)) is None:
                 raise
             # The run before, frozen on its way here, woke up and committed: its answer is the one that counts. Or a
             # compaction came between: what the corrected question was asked in is no longer what is stored.
             reply.restart()
             await self.answer(owner, place, replace(question, is_retry=True), reply, run)
             return
-        log.info("committed revision %d of Session %s", session.revision, session.id)
-        await book(self.compactor.books, owner, self.clock.now(), closed.usage)
+        finally:
+            await self._settle(owner, fresh, run)
 
         await _send(reply, fresh.turn, ended)
-        if is_news:
+        if self.announces and session.epoch > known:
             await reply.notice("compaction_done")
         self.compactor.consider(owner, session)
+
+    async def _committed(
+        self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
+    ) -> tuple[Session, Answer]:
+        """Answer and commit; the Session that holds the turn now, and what to send."""
+        if self.compactor.is_full(session, await message_tokens(self.count, user_content(question))):
+            session = await self._with_room(owner, session, question, reply, run)
+        session, answer = await self._run(owner, session, question, reply, run)
+        ended = answer or _interrupted(session, reply.shown, run.bill.total)
+        closed = await self._close(session, question, ended)
+        if answer is not None:
+            self.compactor.gauge.learn(session, closed)
+        run.record.require_lease()
+        await self.sessions.commit(owner, session, closed)
+        run.bill.add(Usage(turns=1))
+        log.info("committed revision %d of Session %s", session.revision, session.id)
+        return session, ended
 
     async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
         """What of the question no Session has answered. Where an earlier run died, its turn may be in any of them."""
         if not question.is_retry:
             return question
-        committed = await self.sessions.having(owner, [part.update_id for part in question.parts])
+        committed = await self.sessions.having(owner, _ids(question))
         return question if committed is None else await _finish_known(committed, question, reply)
 
     async def _load(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
@@ -133,16 +136,14 @@ class Turns:
     ) -> tuple[Session, Answer | None]:
         """The answer, or None where it was stopped; once more with room made where the prompt proved too long."""
         try:
-            return session, await unless(run.stop, self.agent.run(owner, session, question, reply, run.record))
-        except PromptTooLong as overflow:
+            return session, await unless(run.stop, self.agent.run(owner, session, question, reply, run))
+        except PromptTooLong:
             roomier = await self._with_room(owner, session, question, reply, run)
             if run.stop.is_set():
                 return session, None
             if roomier is session:
                 raise
-            spent = overflow.usage or Usage()
-        answer = await unless(run.stop, self.agent.run(owner, roomier, question, reply, run.record))
-        return roomier, answer and replace(answer, usage=answer.usage + spent)
+        return roomier, await unless(run.stop, self.agent.run(owner, roomier, question, reply, run))
 
     async def _with_room(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Session:
         """The Session after room was made in it; the very same where none was."""
@@ -158,6 +159,11 @@ class Turns:
             await reply.notice("compaction_gap")
         return found
 
+    async def _settle(self, owner: Owner, question: Question, run: Run) -> None:
+        """However a turn ended, what it has cost is booked."""
+        if self.compactor.purse is not None:
+            await self.compactor.purse.settle(owner, question.turn, run.bill)
+
     async def _close(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
         asked = user_content(question)
         entries: list[tuple[Role, tuple[Block, ...]]] = [("user", asked), *answer.exchange]
@@ -166,7 +172,7 @@ class Turns:
         size = answer.prompt_tokens or self.compactor.gauge.expected(session, sum(tokens for *_, tokens in counted))
         return ClosedTurn(
             messages=number(session, question.turn, counted, question.at),
-            update_ids=tuple(part.update_id for part in question.parts),
+            update_ids=_ids(question),
             usage=answer.usage + Usage(turns=1),
             prompt=PromptSize(size, session.epoch, answer.model or session.prompt.model),
             task=answer.task,
@@ -174,6 +180,10 @@ class Turns:
             at=self.clock.now(),
             replaces=question.replaces,
         )
+
+
+def _ids(question: Question) -> tuple[int, ...]:
+    return tuple(part.update_id for part in question.parts)
 
 
 def _opened_for(session: Session, question: Question) -> Session:
@@ -193,13 +203,13 @@ async def _finish_known(session: Session, question: Question, reply: Reply) -> Q
     return question.unknown_to(session)
 
 
-def _interrupted(session: Session, shown: str) -> Answer:
+def _interrupted(session: Session, shown: str, usage: Usage) -> Answer:
     """What stays of a turn that was stopped: the words shown so far, marked; open tool calls are dropped."""
     text = clean(f"{shown}\n\n{INTERRUPTED}".strip())
     return Answer(
         exchange=(("assistant", (text_block(text),)),),
         text=shown,
-        usage=Usage(),
+        usage=usage,
         prompt_tokens=0,
         task=session.task,
         ending="interrupted",

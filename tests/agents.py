@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from bot.agent.limits import Limits, Pauses
 from bot.agent.loop import Agent
 from bot.agent.prompt import Prompt
 from bot.agent.scripted import Scripted, illegal
 from bot.agent.tools import Arguments, Tool, Toolbox, ToolContext
+from bot.inbox import Run
 from bot.store.memory_inbox import MemoryRecord
 from tests.builders import ANNA, ANNAS_CHAT, NOON, question, session
 
@@ -62,6 +65,11 @@ def tool_context(owner=ANNA, place=ANNAS_CHAT, turn=1, *, record=None, **more):
     return ToolContext(owner, place, turn, NOON, record or MemoryRecord(), **more)
 
 
+def a_run(record=None):
+    """A run of a turn that nobody stops."""
+    return Run(record or MemoryRecord(), asyncio.Event())
+
+
 def agent(model, *tools, sleep=None, random=lambda: 0.0, **limits):
     pauses = Pauses(random, sleep=sleep or Sleeps())
     return Agent(model, Toolbox(tools), Prompt(MODEL, b"key"), Limits(**limits), pauses)
@@ -72,7 +80,7 @@ async def run(model, *tools, asked="hello", of=None, screen=None, **options):
     model = Scripted(*model) if isinstance(model, list) else model
     of = of or session()
     asks = agent(model, *tools, **options)
-    answer = await asks.run(ANNA, of, question(asked), screen or Screen(), MemoryRecord())
+    answer = await asks.run(ANNA, of, question(asked), screen or Screen(), a_run())
     entries = [{"role": "user", "content": [{"type": "text", "text": asked}]}]
     entries += [{"role": role, "content": list(content)} for role, content in answer.exchange]
     assert illegal(entries) == ""

@@ -24,6 +24,7 @@ from bot.agent.blocks import acceptable
 from bot.agent.prompt import with_breakpoints
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
 from bot.ports import Completion, Json, Request
+from bot.ports.model import unbilled
 from bot.session import Block, Usage, clean
 from bot.settings import ANTHROPIC_URL
 
@@ -108,11 +109,18 @@ class Claude:
             return USUAL_WINDOW
         return getattr(card, "max_input_tokens", None) or USUAL_WINDOW
 
-    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+    async def complete(
+        self, request: Request, on_text: Callable[[str], None], on_start: Callable[[Usage], None] = unbilled
+    ) -> Completion:
         """Call the model once, streaming. Raises a ModelError that carries the usage known so far."""
         billed: list[Usage] = []
+
+        def start(usage: Usage) -> None:
+            billed.append(usage)
+            on_start(usage)
+
         try:
-            completion = await self._heard(body(request, self._endpoint), on_text, billed)
+            completion = await self._heard(body(request, self._endpoint), on_text, start)
         except _FAILURES as error:
             failure = classify(error)
             failure.usage = billed[-1] if billed else None
@@ -124,9 +132,9 @@ class Claude:
         return completion
 
     async def _heard(
-        self, wanted: dict[str, Any], on_text: Callable[[str], None], billed: list[Usage]
+        self, wanted: dict[str, Any], on_text: Callable[[str], None], on_start: Callable[[Usage], None]
     ) -> Completion | None:
-        """The answer, if it came to a stop; what its start is billed goes to `billed` at once: a torn one costs too."""
+        """The answer, if it came to a stop; what its start is billed is said at once: a torn one costs too."""
         now = asyncio.get_running_loop().time
         async with asyncio.timeout(self._silence) as limit, self._client.messages.stream(**wanted) as stream:
             async for event in stream:
@@ -134,7 +142,7 @@ class Claude:
                 if event.type == "text":
                     on_text(event.text)
                 elif event.type == "message_start":
-                    billed.append(_usage(event.message.usage))
+                    on_start(_usage(event.message.usage))
             message = stream.current_message_snapshot
         if message is None or message.stop_reason is None:
             return None

@@ -22,17 +22,20 @@ from bot.agent.limits import Limits, Pauses
 from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render, user_content
 from bot.agent.screen import Screen
 from bot.agent.tools import TaskSlot, Toolbox, ToolContext
-from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelRefused
-from bot.inbox import Record
+from bot.errors import BudgetSpent, EmptyAnswer, ModelBusy, ModelError, ModelRefused
+from bot.inbox import Run
 from bot.owner import Owner
-from bot.ports import Completion, Model, Question, Reply
+from bot.ports import Bill, Completion, Model, Question, Reply, Request
+from bot.purse import LEAST_ANSWER, Purse
 from bot.session import Block, Role, Session, Task, Usage, spoken, text_block, words
+from bot.tokens import request_tokens
 
 log = logging.getLogger(__name__)
 
 Exchange = tuple[tuple[Role, tuple[Block, ...]], ...]
 
 _NOTICES: Mapping[str, str] = {"max_tokens": "cut", "model_context_window_exceeded": "cut"}
+_WORDLESS = frozenset({"limit", "budget"})  # they say enough where the model has said nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,11 @@ class Answer:
     usage: Usage
     """Summed over all calls of the turn, the failed ones as far as known."""
     prompt_tokens: int
-    """Prompt and answer of the last call, as the model reported them."""
+    """Of the last call, prompt and answer, as reported by `model`."""
     task: Task | None
     ending: str
-    """Names the notice due after the text: "cut", "limit", "interrupted"; empty where the turn ended as it should."""
+    """Names the notice due after the text, "cut" or "limit" for example; empty where the turn ended as it should."""
     model: str = ""
-    """Who counted `prompt_tokens`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,33 +67,36 @@ class Agent:
     pauses: Pauses
     choices: Choices | None = None
     """What each Owner has chosen; None where nobody has a choice."""
+    purse: Purse | None = None
 
-    async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, record: Record) -> Answer:
-        """Answer the question. A ModelError that is raised has the `usage` of the whole turn."""
-        context = ToolContext(owner, session.place, question.turn, question.at, record, TaskSlot(session.task))
+    async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Answer:
+        """Answer the question. What it costs goes to the run's bill at once, however it ends."""
+        context = ToolContext(owner, session.place, question.turn, question.at, run.record, TaskSlot(session.task))
         screen = Screen(reply)
         prompt = await self.choices.prompt(owner, self.prompt) if self.choices else self.prompt
         messages = render(session, user_content(question), question.at)
-        turn = _Turn(replace(self, prompt=prompt), context, messages, screen)
+        turn = _Turn(replace(self, prompt=prompt), context, messages, screen, run.bill)
         try:
             return await turn.run()
         except ModelError as error:
             screen.clear()
-            error.usage = turn.usage
+            error.usage = run.bill.total
             raise
 
 
 class _Turn:
     """One turn in progress."""
 
-    def __init__(self, agent: Agent, context: ToolContext, messages: list[dict[str, Any]], screen: Screen) -> None:
+    def __init__(
+        self, agent: Agent, context: ToolContext, messages: list[dict[str, Any]], screen: Screen, bill: Bill
+    ) -> None:
         self.agent = agent
         self.context = context
         self.messages = messages
         self.opening = len(messages)
         self.screen = screen
         self.calls = Calls(agent.toolbox, context, agent.limits)
-        self.usage = Usage()
+        self.bill = bill
         self.prompt_tokens = 0
         self.deadline = asyncio.get_running_loop().time() + agent.limits.turn_seconds
 
@@ -111,7 +116,12 @@ class _Turn:
         resumed = 0
         for left in reversed(range(self.agent.limits.model_calls)):
             is_last = left == 0 or self.calls.are_spent
-            completion = await self.ask("none" if is_last else "auto")
+            try:
+                completion = await self.ask("none" if is_last else "auto")
+            except BudgetSpent:
+                if self.exchange:
+                    return "budget"
+                raise
             reason, wanted = completion.stop_reason, tool_calls(completion.content)
             if reason == "refusal":
                 raise ModelRefused
@@ -130,20 +140,31 @@ class _Turn:
     async def ask(self, tool_choice: Literal["auto", "none"]) -> Completion:
         """One model call, repeated while waiting helps and there is time for it."""
         agent, attempt = self.agent, 1
-        request = agent.prompt.request(self.context.owner, tuple(self.messages), agent.toolbox.specs, tool_choice)
+        wanted = agent.prompt.request(self.context.owner, tuple(self.messages), agent.toolbox.specs, tool_choice)
         while True:
+            request = await self.afforded(wanted)
             self.context.record.require_lease()
             try:
-                completion = await agent.model.complete(request, self.screen.grow)
+                completion = await agent.model.complete(request, self.screen.grow, self.bill.begin)
             except ModelError as error:
-                self.usage += error.usage or Usage()
+                self.bill.end(error.usage)
                 await self.wait(attempt, error)
             else:
-                self.usage += completion.usage
+                self.bill.end(completion.usage)
                 self.prompt_tokens = completion.usage.prompt_tokens + completion.usage.output_tokens
                 return completion
             attempt += 1
             self.screen.take_back()
+
+    async def afforded(self, request: Request) -> Request:
+        """The request, with no longer an answer than its Owner can pay for. Raises BudgetSpent."""
+        purse = self.agent.purse
+        if purse is None or not purse.has_limit:
+            return request
+        spent = self.bill.total.tokens + request_tokens(request)
+        least = spent + min(LEAST_ANSWER, request.max_tokens)
+        granted = await purse.reserve(self.context.owner, self.context.turn, least, spent + request.max_tokens)
+        return replace(request, max_tokens=granted - spent)
 
     async def wait(self, attempt: int, error: ModelError) -> None:
         """Sleep before the next try, or raise `error` where waiting does not help or no try or time is left."""
@@ -170,10 +191,10 @@ class _Turn:
     def close(self, ending: str) -> Answer:
         closed = settled(self.exchange)
         text = spoken(closed)
-        if not text and ending != "limit":
+        if not text and ending not in _WORDLESS:
             raise EmptyAnswer
         if not closed or not words(closed[-1][1]):
             self.say([text_block(STOPPED if ending else NOTHING_ADDED)])
             closed = settled(self.exchange)
         task, model = self.context.slot.task, self.agent.prompt.model
-        return Answer(closed, text, self.usage, self.prompt_tokens, task, ending, model)
+        return Answer(closed, text, self.bill.total, self.prompt_tokens, task, ending, model)

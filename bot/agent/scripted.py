@@ -17,6 +17,7 @@ from typing import Any
 
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured
 from bot.ports import Completion, Json, Request
+from bot.ports.model import unbilled
 from bot.session import Block, Usage, text_block, words
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
@@ -78,12 +79,16 @@ class Scripted:
         self.otherwise = otherwise
         self.requests: list[Request] = []
 
-    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+    async def complete(
+        self, request: Request, on_text: Callable[[str], None], on_start: Callable[[Usage], None] = unbilled
+    ) -> Completion:
         """Answer with the script's next line."""
         self.requests.append(deepcopy(request))
         if complaint := illegal(request.messages):
             raise ModelMisconfigured(complaint)
         line = self._next(request)
+        if line.error is None:
+            on_start(replace(line.usage, output_tokens=0))
         for piece in re.findall(r"\s*\S+\s*", words(line.content)):
             on_text(piece)
             await asyncio.sleep(0)

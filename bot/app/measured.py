@@ -12,6 +12,7 @@ from bot.errors import ModelError
 from bot.inbox import Batch, Frontend, Run, State
 from bot.ops.metrics import Metrics
 from bot.ports import Completion, Json, Model, Request
+from bot.ports.model import unbilled
 from bot.session import Usage
 from bot.telegram.poller import ALLOWED_UPDATES
 
@@ -61,9 +62,11 @@ class MeasuredModel:
     model: Model
     metrics: Metrics
 
-    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
+    async def complete(
+        self, request: Request, on_text: Callable[[str], None], on_start: Callable[[Usage], None] = unbilled
+    ) -> Completion:
         try:
-            completion = await self.model.complete(request, on_text)
+            completion = await self.model.complete(request, on_text, on_start)
         except ModelError as failure:
             self._ended(request.model, type(failure).__name__, failure.usage or Usage())
             raise

@@ -7,6 +7,7 @@ import random
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 
@@ -29,6 +30,7 @@ from bot.compaction import Compactor, Summariser, Triggers
 from bot.errors import StartError, StoreError, StoreUnavailable
 from bot.ops.metrics import Metrics
 from bot.ports import Clock, Model
+from bot.purse import Purse
 from bot.session import Lifetime
 from bot.settings import Settings
 from bot.store import schema
@@ -109,11 +111,11 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
         keep_messages=settings.context_keep_messages,
     )
     compactor = Compactor(store.sessions, store.archive, summariser, triggers, clock)
-    compactor.books = store.books
+    compactor.purse = purse(settings, store, clock)
     await compactor.gauge.load(store.scales, offered.models)
     return Turns(
         sessions=store.sessions,
-        agent=_agent(settings, store, measured, offered),
+        agent=replace(_agent(settings, store, measured, offered), purse=compactor.purse),
         compactor=compactor,
         count=count,
         clock=clock,
@@ -121,6 +123,12 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
         lifetime=_lifetime(settings),
         announces=settings.compaction_notice == "on",
     )
+
+
+def purse(settings: Settings, store: Store, clock: Clock) -> Purse:
+    """What people may spend; a process that died with a turn is noticed when the turn's deadline and lease are over."""
+    keep = timedelta(seconds=settings.turn_seconds + settings.lease_seconds)
+    return Purse(store.books, clock, settings.daily_token_budget, keep)
 
 
 def choices(settings: Settings, store: Store) -> Choices:

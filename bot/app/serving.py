@@ -18,7 +18,7 @@ from aiohttp import web
 from telegram import Bot
 
 from bot.app.measured import MeasuredFrontend, Receive, counted
-from bot.app.parts import choices
+from bot.app.parts import choices, purse
 from bot.errors import StoreError
 from bot.lifecycle import Lifecycle
 from bot.ops.health import Health, Ping
@@ -93,6 +93,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         partial(try_again, store.database, store.calls),
         turns.compactor,
         MongoCorrections(store.database, store.calls),
+        purse(settings, store, turns.clock),
     )
     frontend = TelegramFrontend(turns, desk, gateway, hints, account)
     worker = Worker(

@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from bot.compaction.booking import book
 from bot.compaction.cutting import Triggers, covered, has_gaps, is_due, is_full
 from bot.compaction.gauge import Gauge
 from bot.compaction.summarising import Digest, Summariser, digest
-from bot.errors import BotError, ModelError, SummaryRejected
+from bot.errors import BotError, BudgetSpent, ModelError, SummaryRejected
 from bot.ops.stopping import end
 from bot.owner import Owner
-from bot.ports import NOTHING_USED, Archive, Books, Clock, SessionStore
+from bot.ports import NOTHING_USED, Archive, Bill, Clock, SessionStore
+from bot.purse import Purse
 from bot.session import CompactionState, Gap, Message, Session, Summary, Usage
 
 __all__ = ["Compactor", "Summariser", "Triggers"]
@@ -52,8 +52,8 @@ class Compactor:
         self, sessions: SessionStore, archive: Archive, summariser: Summariser, triggers: Triggers, clock: Clock
     ) -> None:
         self.gauge = Gauge()
-        self.books: Books | None = None
-        """Where the cost of summaries is booked, if anywhere."""
+        self.purse: Purse | None = None
+        """Who pays for summaries; None: nobody counts."""
         self._sessions = sessions
         self._archive = archive
         self._summariser = summariser
@@ -129,6 +129,8 @@ class Compactor:
             return False
         try:
             made = await self._digest(owner, session, old)
+        except BudgetSpent:
+            raise  # nor can the turn be paid for that this room would be made for
         except (ModelError, SummaryRejected) as failure:
             log.warning("Session %s makes room without a summary: %s", session.id, failure)
             made = _nothing_new(session.summary)
@@ -141,7 +143,16 @@ class Compactor:
         gaps = session.summary.gaps if session.summary else ()
         archived = await self._archive.of(owner, session.id) if gaps else ()
         missed = [message for message in archived if any(gap.start <= message.seq <= gap.end for gap in gaps)]
-        return await digest(self._summariser, session.summary, [*missed, *old])
+        covering = [*missed, *old]
+        if self.purse is None:
+            return await digest(self._summariser, session.summary, covering, Bill())
+        bill, paid_as = Bill(), -session.messages[-1].turn if session.messages else 0
+        try:
+            most = self._summariser.most_tokens(session.summary, covering)
+            await self.purse.reserve(owner, paid_as, most, most)
+            return await digest(self._summariser, session.summary, covering, bill)
+        finally:
+            await self.purse.settle(owner, paid_as, bill)
 
     async def _replace(self, owner: Owner, session: Session, gone: Sequence[Message], made: Digest) -> bool:
         """Let the summary stand for what goes, and note what of that it does not cover."""
@@ -159,7 +170,6 @@ class Compactor:
         )
         compacted = CompactionState(recent=(*session.compaction.recent, now)[-RECENT_KEPT:])
         state = _postponed(session.compaction, now) if uncovered else compacted
-        await book(self.books, owner, now, made.usage)
         return await self._write(owner, session, gone, Replacement(summary, state, made.usage))
 
     async def _write(self, owner: Owner, session: Session, gone: Sequence[Message], made: Replacement) -> bool:

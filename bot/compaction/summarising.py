@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from bot.compaction.cutting import whole_turns
 from bot.errors import ModelError, SummaryRejected
-from bot.ports import Completion, CountTokens, Model, Request
+from bot.ports import Bill, Completion, CountTokens, Model, Request
 from bot.session import Message, Summary, Usage, legible
 
 log = logging.getLogger(__name__)
@@ -26,6 +26,10 @@ LONGEST_TOKENS = 1_500
 MOST_CHUNKS = 6
 CHUNK_SHARE = 0.6
 CHARS_OF_A_TOKEN = 3
+HIGHEST_RATIO = 2.0
+"""Of a model's own count of a text to our estimate, to be on the safe side."""
+FIXED_TOKENS = 500
+"""What a call reads besides the transcript."""
 _FAULT = re.compile(r"\s*(\{\s*\"|<|error\b|traceback\b|api error|internal server error|overloaded)", re.IGNORECASE)
 
 SUMMARISER = """\
@@ -56,6 +60,12 @@ class Summariser:
         """How much of a dialogue one call reads."""
         return int(min(CHUNK_SHARE * self.window, 24_000))
 
+    def most_tokens(self, previous: Summary | None, messages: Sequence[Message]) -> int:
+        """No less than a summary of these messages is likely to cost."""
+        calls = len(chunks(messages, self.chunk_tokens)[:MOST_CHUNKS])
+        read = sum(message.tokens for message in messages) + (previous.tokens if previous else 0)
+        return int(HIGHEST_RATIO * read) + calls * (FIXED_TOKENS + self.max_tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Digest:
@@ -67,26 +77,27 @@ class Digest:
     usage: Usage
 
 
-async def digest(summariser: Summariser, previous: Summary | None, messages: Sequence[Message]) -> Digest:
+async def digest(summariser: Summariser, previous: Summary | None, messages: Sequence[Message], bill: Bill) -> Digest:
     """Summarise the messages, chunk by chunk. Raises SummaryRejected or a ModelError when not even one chunk came.
 
     What was folded before a later chunk failed is kept: it covers fewer messages, and the rest is for the next time.
+    Every call goes to the bill, also one whose summary is not used.
     """
-    text, up_to, usage = previous.text if previous else "", -1, Usage()
+    text, up_to = previous.text if previous else "", -1
     for chunk in chunks(messages, summariser.chunk_tokens)[:MOST_CHUNKS]:
         try:
-            completion = await _asked(summariser, transcript(text, chunk, summariser.chunk_tokens))
+            completion = await _asked(summariser, transcript(text, chunk, summariser.chunk_tokens), bill)
             text = validated(completion, await summariser.count(completion.text))
         except (SummaryRejected, ModelError) as failure:
             if up_to < 0:
                 raise
             log.info("a later part could not be summarised: %s", failure)
             break
-        up_to, usage = chunk[-1].seq, usage + completion.usage
-    return Digest(text, up_to, await summariser.count(text), usage)
+        up_to = chunk[-1].seq
+    return Digest(text, up_to, await summariser.count(text), bill.total)
 
 
-async def _asked(summariser: Summariser, data: str) -> Completion:
+async def _asked(summariser: Summariser, data: str, bill: Bill) -> Completion:
     request = Request(
         model=summariser.name,
         system=SUMMARISER,
@@ -96,9 +107,15 @@ async def _asked(summariser: Summariser, data: str) -> Completion:
     )
     try:
         async with asyncio.timeout(summariser.seconds):
-            return await summariser.model.complete(request, lambda _delta: None)
+            completion = await summariser.model.complete(request, lambda _delta: None, bill.begin)
     except TimeoutError:
+        bill.end(None)
         raise SummaryRejected("the summariser did not answer in time") from None
+    except ModelError as failure:
+        bill.end(failure.usage)
+        raise
+    bill.end(completion.usage)
+    return completion
 
 
 def chunks(messages: Sequence[Message], most_tokens: int) -> list[tuple[Message, ...]]:

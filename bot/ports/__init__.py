@@ -7,14 +7,15 @@ only members of the tree in `errors`.
 
 from __future__ import annotations
 
-from bot.ports.model import Completion, CountTokens, Json, Model, Request, Scale, Scales
-from bot.ports.people import Books, Chats, Note, Notes, Owners, Preferences
+from bot.ports.model import Bill, Completion, CountTokens, Json, Model, Request, Scale, Scales
+from bot.ports.people import Books, Chats, Hold, Note, Notes, Owners, Preferences
 from bot.ports.sessions import NOTHING_USED, Archive, Hit, NewId, SessionStore
 from bot.ports.turns import Clock, Corrections, Part, Question, Reply
 
 __all__ = [
     "NOTHING_USED",
     "Archive",
+    "Bill",
     "Books",
     "Chats",
     "Clock",
@@ -22,6 +23,7 @@ __all__ = [
     "Corrections",
     "CountTokens",
     "Hit",
+    "Hold",
     "Json",
     "Model",
     "NewId",

@@ -44,11 +44,54 @@ class Completion:
         return words(self.content)
 
 
+class Bill:
+    """What is owed for one piece of work so far: its calls that have ended, and what the running one has reported.
+
+    So a call that is cut short, by a failure or by its person, is paid for as far as anybody can know.
+    """
+
+    def __init__(self) -> None:
+        self._ended = self._running = Usage()
+
+    @property
+    def total(self) -> Usage:
+        """All of it."""
+        return self._ended + self._running
+
+    def begin(self, usage: Usage) -> None:
+        """A call has begun, and this is what its beginning costs."""
+        self._running = usage
+
+    def end(self, usage: Usage | None) -> None:
+        """The call has ended and cost so much; None: nobody knows more than at its beginning."""
+        self.add(usage or self._running)
+        self._running = Usage()
+
+    def add(self, usage: Usage) -> None:
+        """More is owed, whatever runs."""
+        self._ended += usage
+
+    def settle(self) -> Usage:
+        """All of it, which is owed no more."""
+        total = self.total
+        self._ended = self._running = Usage()
+        return total
+
+
+def unbilled(_usage: Usage) -> None:
+    """For whoever needs no bill."""
+
+
 class Model(Protocol):
     """The port of the language model."""
 
-    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Completion:
-        """Call the model once; `on_text` gets each piece of text as it arrives. Raises a ModelError."""
+    async def complete(
+        self, request: Request, on_text: Callable[[str], None], on_start: Callable[[Usage], None] = unbilled
+    ) -> Completion:
+        """Call the model once. Raises a ModelError.
+
+        `on_text` gets each piece of text as it arrives; `on_start` gets what is owed as soon as the answer begins.
+        """
 
 
 class CountTokens(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.owner import Owner, Place
@@ -41,11 +41,30 @@ class Preferences:
     persona: str | None = None
 
 
-class Books(Protocol):
-    """What each Owner has used of models, by day (UTC)."""
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What is set aside of an Owner's day for one turn before its model is called: `least` to `most` tokens.
 
-    async def add(self, owner: Owner, at: datetime, usage: Usage) -> None:
-        """Book what was used on the day of `at`."""
+    One that is older than `keep` counts no more: whoever made it has died.
+    """
+
+    turn: int
+    least: int
+    most: int
+    keep: timedelta
+
+
+class Books(Protocol):
+    """What each Owner has used of models, by day (UTC), and what is set aside for turns that run."""
+
+    async def add(self, owner: Owner, at: datetime, usage: Usage, turn: int | None = None) -> None:
+        """Book what was used on the day of `at`; nothing is set aside for this turn any more."""
+
+    async def reserve(self, owner: Owner, at: datetime, hold: Hold, budget: int) -> int:
+        """Set aside tokens for a turn, in place of what was for the same one: how many, or 0 where too few are left.
+
+        What was used and all that is set aside never exceed `budget` by it, however many ask at once.
+        """
 
     async def of(self, owner: Owner, at: datetime) -> Usage:
         """All that was booked on that day."""

@@ -126,6 +126,9 @@ class Settings(BaseModel):
     access: Literal["open", "list"] = Field(
         default_factory=_access, description="Who may talk; unset: list where `ALLOWED_USER_IDS` is set, else open"
     )
+    daily_token_budget: int | None = Field(
+        None, ge=0, le=10**12, description="Tokens that each person may use in a day (UTC); 0 = none, unset = no limit"
+    )
 
     webhook_url: WebhookUrl | None = Field(
         None, description="Public https address under which Telegram delivers updates; unset: long polling"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
@@ -30,11 +31,18 @@ def _meaning(model: Model, name: str) -> str:
 
 def _bounds(model: Model, name: str) -> str:
     """The values a variable accepts, where a list or a range says it."""
-    schema = model.model_json_schema()["properties"][name]
+    schema = _schema(model, name)
     if "enum" in schema:
         *others, last = schema["enum"]
         return f"{', '.join(others)} or {last}".lower()
     return f"{schema['minimum']} to {schema['maximum']}" if "minimum" in schema else ""
+
+
+def _schema(model: Model, name: str) -> dict[str, Any]:
+    """The JSON schema of a variable; of one that may be unset, what it is when it is set."""
+    schema: dict[str, Any] = model.model_json_schema()["properties"][name]
+    first, *_ = schema.get("anyOf", [{}])
+    return schema | first if "minimum" in first else schema
 
 
 def listed(names: Iterable[str]) -> str:
@@ -55,5 +63,5 @@ def line(model: Model, problem: ErrorDetails) -> str:
 
 
 def _expected(model: Model, name: str) -> str:
-    is_number = model.model_json_schema()["properties"][name].get("type") == "integer"
+    is_number = _schema(model, name).get("type") == "integer"
     return f"{'a whole number, ' if is_number else ''}{_bounds(model, name)}"

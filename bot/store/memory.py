@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.errors import AlreadyActive, SessionGone
 from bot.owner import Owner, Place
-from bot.ports import NOTHING_USED, Hit, Note, Preferences, Scale
+from bot.ports import NOTHING_USED, Hit, Hold, Note, Preferences, Scale
 from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
 from bot.store import documents, personal
 from bot.store.documents import Document
@@ -197,9 +197,20 @@ class MemoryBooks:
 
     def __init__(self) -> None:
         self._days: dict[tuple[int, datetime], Usage] = {}
+        self._holds: dict[tuple[int, datetime], dict[int, tuple[int, datetime]]] = {}
 
-    async def add(self, owner: Owner, at: datetime, usage: Usage) -> None:
+    async def add(self, owner: Owner, at: datetime, usage: Usage, turn: int | None = None) -> None:
         self._days[self._key(owner, at)] = await self.of(owner, at) + usage
+        self._holds.get(self._key(owner, at), {}).pop(turn or 0, None)
+
+    async def reserve(self, owner: Owner, at: datetime, hold: Hold, budget: int) -> int:
+        holds = self._holds.setdefault(self._key(owner, at), {})
+        others = [tokens for turn, (tokens, since) in holds.items() if turn != hold.turn and since > at - hold.keep]
+        left = budget - (await self.of(owner, at)).tokens - sum(others)
+        if left < hold.least:
+            return 0
+        holds[hold.turn] = (min(left, hold.most), at)
+        return holds[hold.turn][0]
 
     async def of(self, owner: Owner, at: datetime) -> Usage:
         return self._days.get(self._key(owner, at), Usage())

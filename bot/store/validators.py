@@ -97,9 +97,14 @@ OWNERS: Rule = {
     }
 }
 CHATS: Rule = {"$jsonSchema": _record(_id=_INT, movedTo=_INT)}
+_HOLDS = _list(_record(turn=_INT, tokens=_COUNT, at=_DATE))
 BOOKS: Rule = {
-    "$jsonSchema": _record(_id=_ID, ownerId=_INT, day=_DATE, **_USAGE["properties"]),
+    "$jsonSchema": {
+        **_record(_id=_ID, ownerId=_INT, day=_DATE, **_USAGE["properties"], holds=_HOLDS),
+        "required": ["_id", "ownerId", "day", *_USAGE["properties"]],
+    }
 }
+"""Where there is no budget, nothing is ever set aside."""
 MODELS: Rule = {
     "$jsonSchema": _record(_id=_TEXT, tokenRatio={"bsonType": "double"}, fixedTokens={"bsonType": "double"})
 }

@@ -19,11 +19,13 @@ from bot.compaction import Compactor
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
 from bot.ports import Corrections
+from bot.purse import Purse
 from bot.session import Lifetime
 from bot.telegram import carried
 from bot.telegram.chosen import Kind, menu
 from bot.telegram.planned import planned
 from bot.telegram.replies import TelegramReply
+from bot.telegram.spending import spent
 from bot.texts import LANGUAGES, Language, duration, text
 
 log = logging.getLogger(__name__)
@@ -40,6 +42,7 @@ class Desk:
     """Have a failed turn of this lane handled once more; False where there is none of that name."""
     compactor: Compactor
     corrections: Corrections
+    purse: Purse
 
     async def lost(self, lane: Lane) -> None:
         """Nobody reads in this lane what is sent there. Of a group that says nothing about its members."""
@@ -125,6 +128,10 @@ async def show_carried(desk: Desk, call: Call) -> None:
     await call.reply.say(carried.described(session, call.language), markup)
 
 
+async def usage(desk: Desk, call: Call) -> None:
+    await call.reply.say(await spent(desk.purse, desk.lifecycle.sessions, call.lane, call.language))
+
+
 _TABLE = (
     Command("start", start, aside=True),
     Command("help", help_, aside=True),
@@ -135,6 +142,7 @@ _TABLE = (
     Command("reset", reset, cancels=True),
     Command("stop", stop, cancels=True),
     Command("context", show_carried, aside=True),
+    Command("usage", usage, aside=True),
 )
 COMMANDS = {command.name: command for command in _TABLE}
 

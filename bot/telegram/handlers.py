@@ -18,6 +18,7 @@ from telegram.ext import Application, ApplicationBuilder
 
 from bot.errors import (
     BotError,
+    BudgetSpent,
     ChatBusy,
     ChatUnreachable,
     DeliveryError,
@@ -36,6 +37,7 @@ from bot.telegram.identity import identify
 from bot.telegram.inputs import Account, Reading, read, wish
 from bot.telegram.presses import obey
 from bot.telegram.replies import TelegramReply
+from bot.telegram.spending import renewal
 from bot.texts import Language, duration, language_of, rounded, text
 from bot.turn import Turns
 
@@ -190,6 +192,8 @@ def _language(update: Update) -> Language:
 
 def apology(error: BotError, language: Language) -> tuple[str, Mapping[str, str]]:
     """The sentence for an error, and what stands in it: where the provider asks for a long wait, until when."""
+    if isinstance(error, BudgetSpent) and error.budget:
+        return "error_budget", renewal(error.budget, error.renewed_in, language)
     wait = error.retry_after if isinstance(error, ModelBusy) else None
     if wait is None or wait < WORTH_NAMING:
         return error.text, {}

@@ -8,9 +8,11 @@ from datetime import timedelta, timezone
 import pytest
 
 from bot.errors import StoreError
+from bot.ports import Hold
 from bot.session import Usage
 from tests import builders
 from tests.builders import ANNA, BORIS
+from tests.contract.conftest import DRIVERS
 
 NOON = builders.NOON.replace(year=2100)
 """Later than mongomock-motor, which expires rows by the machine's clock, could object to."""
@@ -52,3 +54,69 @@ async def test_the_server_takes_no_row_without_its_day(store):
     with pytest.raises(StoreError):
         async with store.calls:
             await store.database["usage"].insert_one({"ownerId": 7, "inputTokens": 1})
+
+
+# ---------------------------------------------------------------------------------------------- setting aside
+
+KEEP = timedelta(minutes=3)
+
+
+def hold(turn, least=10, most=40):
+    return Hold(turn, least, most, KEEP)
+
+
+real = pytest.mark.parametrize("stores", ["memory", *DRIVERS], indirect=True)
+"""mongomock-motor knows no update pipelines."""
+
+
+@real
+async def test_what_is_set_aside_counts_until_it_is_settled(stores):
+    """C80: what others have reserved is as good as spent."""
+    assert await stores.books.reserve(ANNA, NOON, hold(1), 100) == 40
+    assert await stores.books.reserve(ANNA, NOON, hold(2), 100) == 40
+    assert await stores.books.reserve(ANNA, NOON, hold(3), 100) == 20
+    assert await stores.books.reserve(ANNA, NOON, hold(4), 100) == 0
+    await stores.books.add(ANNA, NOON, Usage(input_tokens=5), turn=1)
+    assert await stores.books.reserve(ANNA, NOON, hold(4), 100) == 35
+    assert await stores.books.of(ANNA, NOON) == Usage(input_tokens=5)
+
+
+@real
+async def test_every_kind_of_token_counts_and_turns_do_not(stores):
+    await stores.books.add(ANNA, NOON, Usage(10, 10, 10, 10, turns=60))
+    assert await stores.books.reserve(ANNA, NOON, hold(1, most=100), 100) == 60
+
+
+@real
+async def test_a_turn_that_asks_again_has_one_reservation(stores):
+    await stores.books.reserve(ANNA, NOON, hold(1), 100)
+    assert await stores.books.reserve(ANNA, NOON, hold(1, most=90), 100) == 90
+    assert await stores.books.reserve(ANNA, NOON, hold(2), 100) == 10
+
+
+@real
+async def test_a_turn_that_gets_no_more_keeps_what_it_has(stores):
+    await stores.books.reserve(ANNA, NOON, hold(1), 100)
+    assert await stores.books.reserve(ANNA, NOON, hold(1, least=101, most=200), 100) == 0
+    assert await stores.books.reserve(ANNA, NOON, hold(2, most=100), 100) == 60
+
+
+@real
+async def test_what_a_dead_turn_has_set_aside_is_free_again_after_its_time(stores):
+    await stores.books.reserve(ANNA, NOON, hold(1, most=100), 100)
+    assert await stores.books.reserve(ANNA, NOON + KEEP - timedelta(seconds=1), hold(2), 100) == 0
+    assert await stores.books.reserve(ANNA, NOON + KEEP, hold(2), 100) == 40
+
+
+@real
+async def test_nobody_pays_for_somebody_else(stores):
+    await stores.books.reserve(ANNA, NOON, hold(1, most=100), 100)
+    assert await stores.books.reserve(BORIS, NOON, hold(2), 100) == 40
+    assert await stores.books.reserve(ANNA, NOON + timedelta(days=1), hold(3), 100) == 40
+
+
+async def test_twenty_that_ask_at_once_get_no_more_than_there_is(store):
+    """C80: on a real server, from the first row of the day on."""
+    granted = await asyncio.gather(*(store.books.reserve(ANNA, NOON, hold(turn), 100) for turn in range(1, 21)))
+    assert sorted(granted)[-3:] == [20, 40, 40]
+    assert sum(granted) == 100

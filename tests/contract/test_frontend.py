@@ -25,7 +25,8 @@ from bot.errors import (
 from bot.inbox import Batch, Claim, Entry, Run
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
-from bot.store.memory import MemoryArchive, MemoryOwners, MemorySessions
+from bot.purse import Purse
+from bot.store.memory import MemoryArchive, MemoryBooks, MemoryOwners, MemorySessions
 from bot.store.memory_inbox import MemoryRecord
 from bot.telegram.commands import COMMANDS, Desk, publish
 from bot.telegram.gateway import Gateway
@@ -76,8 +77,8 @@ class Office:
         choices = Choices(MemoryOwners(), (MODEL,))
         new_id = lambda: f"{next(ids):032x}"  # noqa: E731 - a factory, passed on
         turns = Turns(self.sessions, agent(self.model, attempts=1), compactor, count_words, clock, new_id, LIFETIME)
-        lifecycle = Lifecycle(self.sessions, archive, clock, new_id)
-        desk = Desk(lifecycle, choices, LIFETIME, self.try_again, compactor, self)
+        lifecycle, purse = Lifecycle(self.sessions, archive, clock, new_id), Purse(MemoryBooks(), clock)
+        desk = Desk(lifecycle, choices, LIFETIME, self.try_again, compactor, self, purse)
         self.naps = Naps(hold=4)
         gateway = Gateway(bot, sleep=self.naps, limiter=Limiter(self.naps.now))
         self.hints = Hints(gateway, clock)

@@ -11,8 +11,7 @@ from bot.compaction import Triggers
 from bot.compaction.cutting import covered
 from bot.errors import EmptyAnswer, ModelBusy, PromptTooLong, ToolFailed
 from bot.session import Summary, number, words
-from bot.store.memory_inbox import MemoryRecord
-from tests.agents import Screen, agent, tool
+from tests.agents import Screen, a_run, agent, tool
 from tests.builders import ANNA, NOON, question, session
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
@@ -57,7 +56,7 @@ async def one_turn(of, update, script):
     model = Scripted(*script, otherwise=lambda _: says("That is all."))
     try:
         asks = agent(model, tool("moody", moody), model_calls=4)
-        answer = await asks.run(ANNA, of, asked, screen, MemoryRecord())
+        answer = await asks.run(ANNA, of, asked, screen, a_run())
     except (ModelBusy, PromptTooLong, EmptyAnswer):  # and no ModelMisconfigured: that would be an illegal request
         assert not screen.shown
         return False

@@ -89,7 +89,7 @@ class Pen:
         self.moods, self.meanwhile = list(moods), meanwhile
         self.read = []
 
-    async def complete(self, request, _on_text):
+    async def complete(self, request, *_heard):
         if (deed := self.meanwhile) is not None:
             self.meanwhile = None
             await deed()

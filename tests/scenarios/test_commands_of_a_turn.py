@@ -38,9 +38,14 @@ async def idle(world):
     await world.eventually(lambda: world.database["lanes"].count_documents({"ready": True}) == 0)
 
 
-async def test_a_plain_turn_is_eleven_commands_each_on_an_index(world, anna, driver, commands, mongo_client):
+RESERVED = ("findAndModify", "usage")
+"""The one command more, where there is a daily budget."""
+
+
+@pytest.mark.parametrize(("budget", "more"), [("", []), ("1000000", [RESERVED])], ids=["no budget", "a budget"])
+async def test_a_plain_turn_is_eleven_commands_each_on_an_index(world, anna, budget, more, commands, mongo_client):
     """At most 12: receiver, lane and Session together (a known public bot on MongoDB needs 50)."""
-    async with world.bot(MONGODB_DRIVER=driver):
+    async with world.bot(MONGODB_DRIVER="pymongo" if budget else "motor", DAILY_TOKEN_BUDGET=budget):
         for words in ("Hello there.", "How are you?"):
             await world.ask(anna, words)
         await idle(world)
@@ -56,7 +61,7 @@ async def test_a_plain_turn_is_eleven_commands_each_on_an_index(world, anna, dri
     turn = [(name, command[name]) for name, command in sent if not is_polling(name, command)]
     for _ in range(len(claims) - 1):
         turn.remove(("findAndModify", "lanes"))  # a look that found nothing to claim
-    assert sorted(turn) == sorted(A_TURN)
+    assert sorted(turn) == sorted(A_TURN + more)
     assert [plan for plan in plans if plan.collection != "leases" and not plan.is_indexed] == []
 
 

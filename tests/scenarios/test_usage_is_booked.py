@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bot.demo.claude.answers import call
 from bot.demo.claude.faults import Fault
+from bot.demo.claude.script import is_summary
 
 
 def billed(world):
@@ -38,6 +39,38 @@ async def test_a_turn_that_failed_is_booked_too(world, anna):
         await world.ask(anna, "Tell me about herons.")
     assert booked(world, anna) == (*billed(world), 1)
     assert world.database["usage"].find_one({"ownerId": anna.id})["turns"] == 0
+
+
+async def test_a_turn_with_everything_in_it_is_booked_in_full(world, anna):
+    """C78: a retry, three tool steps and a compaction, whose first summary was no good."""
+    world.claude.script("No summary.", when=is_summary)
+    async with world.bot(CONTEXT_TRIGGER_MESSAGES="6", CONTEXT_KEEP_MESSAGES="2"):
+        for number in range(3):
+            await world.ask(anna, f"My secret word number {number} is heron.")
+        world.claude.faults.next(Fault.dropped())
+        world.claude.script(*[call("recall", {"words": word}) for word in ("tea", "Riga", "owls")], "There are none.")
+        await world.ask(anna, "What do you remember?")
+        await world.eventually(lambda: world.session(anna.id)["compaction"]["fails"] == 1)
+        world.passes(minutes=1)
+        await world.ask(anna, "And now?")
+        await world.eventually(lambda: world.session(anna.id)["summary"])
+    assert world.database["usage"].find_one({"ownerId": anna.id})["turns"] == 5
+    asked, answered = billed(world)
+    assert booked(world, anna)[0] == asked
+    assert booked(world, anna)[1] >= answered
+
+
+async def test_a_turn_that_was_stopped_is_booked_as_far_as_it_is_known(world, anna):
+    """Its prompt was read, however little of the answer was written."""
+    world.claude.faults.slow(0.1)
+    async with world.bot():
+        anna.says("Count to 400.")
+        await world.telegram.until(lambda: anna.chat.drafts)
+        await world.ask(anna, "/stop", answers=3)
+    session = world.session(anna.id)
+    assert booked(world, anna)[0] == billed(world)[0] > 0
+    assert session["usage"]["turns"] == world.database["usage"].find_one({"ownerId": anna.id})["turns"] == 1
+    assert session["usage"]["inputTokens"] == booked(world, anna)[0]
 
 
 async def test_each_day_and_person_has_a_row_that_new_does_not_refill(world, anna, boris):

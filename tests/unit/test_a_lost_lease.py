@@ -35,9 +35,9 @@ class Meanwhile:
     def __init__(self, model, deed):
         self.model, self.deed = model, deed
 
-    async def complete(self, request, on_text):
+    async def complete(self, request, on_text, *more):
         await self.deed()
-        return await self.model.complete(request, on_text)
+        return await self.model.complete(request, on_text, *more)
 
 
 class Nobody:

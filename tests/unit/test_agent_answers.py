@@ -10,8 +10,7 @@ from bot.agent.prompt import NOTHING_ADDED
 from bot.agent.scripted import Line, Scripted, calls, hangs, says, thinks
 from bot.errors import EmptyAnswer, ModelRefused
 from bot.session import Usage
-from bot.store.memory_inbox import MemoryRecord
-from tests.agents import Screen, agent, results, run, tool
+from tests.agents import Screen, a_run, agent, results, run, tool
 from tests.builders import ANNA, BORIS, dialogue, question, session, text
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
@@ -183,7 +182,7 @@ async def test_the_question_follows_what_was_said_and_nothing_else_is_sent():
 async def test_each_person_has_a_name_that_is_not_the_telegram_id():
     model = Scripted(otherwise=lambda _: says("Yes."))
     for owner in (ANNA, ANNA, BORIS):
-        await agent(model).run(owner, session(), question(), Screen(), MemoryRecord())
+        await agent(model).run(owner, session(), question(), Screen(), a_run())
     anna, again, boris = (request.end_user for request in model.requests)
     assert anna == again != boris
     assert str(ANNA.id) not in anna

@@ -10,7 +10,7 @@ from bot.agent.scripted import Scripted, calls, says
 from bot.agent.tools import Toolbox
 from bot.errors import LaneLost, StoreUnavailable, ToolFailed
 from bot.store.memory_inbox import MemoryRecord
-from tests.agents import Screen, agent, tool, tool_context
+from tests.agents import Screen, a_run, agent, tool, tool_context
 from tests.builders import ANNA, question, session
 
 
@@ -131,7 +131,7 @@ async def test_a_turn_that_runs_again_tells_the_model_so():
     heard = []
     for _ in range(2):
         model = Scripted(calls("send", words="tea"), says("Well."))
-        await agent(model, sending(record)).run(ANNA, session(), question(), Screen(), record)
+        await agent(model, sending(record)).run(ANNA, session(), question(), Screen(), a_run(record))
         heard.append(model.requests[1].messages[-1]["content"][0])
     assert heard[0]["content"] == "Sent."
     assert heard[1]["is_error"] is True

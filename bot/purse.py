@@ -1,0 +1,68 @@
+"""What each Owner may spend in a day (UTC), and the booking of what they have spent.
+
+Where there is a budget, the size of a call is set aside before it is made and settled with what the provider reported
+when its turn is over, so that messages which are answered side by side cannot overrun the day together. An answer is
+kept as short as what is left. Booking never costs anybody an answer or a summary that is already made.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+
+from bot.errors import BudgetSpent, StoreError
+from bot.owner import Owner
+from bot.ports import NOTHING_USED, Bill, Books, Clock, Hold
+from bot.session import Usage
+
+log = logging.getLogger(__name__)
+
+LEAST_ANSWER = 512
+"""Tokens; with less left than the prompt and so much, no call is worth its price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """Everybody's allowance. `budget` is in tokens, prompt and answer alike; None: there is no limit, 0: nothing."""
+
+    books: Books
+    clock: Clock
+    budget: int | None = None
+    keep: timedelta = timedelta(minutes=3)
+    """How long a turn may last, and somebody notices that it has died: so long tokens are set aside for it."""
+
+    @property
+    def has_limit(self) -> bool:
+        """Whether anything has to be set aside at all."""
+        return self.budget is not None
+
+    async def reserve(self, owner: Owner, turn: int, least: int, most: int) -> int:
+        """Set aside up to `most` tokens for all of a turn; how many, `least` or more. Raises BudgetSpent."""
+        if self.budget is None:
+            return most
+        now = self.clock.now()
+        hold = Hold(turn, least, most, self.keep)
+        granted = await self.books.reserve(owner, now, hold, self.budget) if least <= self.budget else 0
+        if not granted:
+            raise BudgetSpent(self.budget, self.renewed_in())
+        return granted
+
+    async def today(self, owner: Owner) -> Usage:
+        """What was booked since the day began."""
+        return await self.books.of(owner, self.clock.now())
+
+    def renewed_in(self) -> timedelta:
+        """How long the day still lasts."""
+        now = self.clock.now().astimezone(UTC)
+        return datetime.combine(now.date() + timedelta(days=1), time(), UTC) - now
+
+    async def settle(self, owner: Owner, turn: int, bill: Bill) -> None:
+        """Book what a turn has cost; nothing is set aside for it any more."""
+        usage = bill.settle()
+        if usage == NOTHING_USED and not self.has_limit:
+            return
+        try:
+            await self.books.add(owner, self.clock.now(), usage, turn)
+        except StoreError as failure:
+            log.warning("what was used is not booked: %s", failure)

@@ -1,0 +1,50 @@
+"""What a person has used and may still use, in words for that person: `/usage`, and the refusal where nothing is left.
+
+Told in private only: in a group it would tell others how much somebody talks elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from bot.owner import Lane
+from bot.ports import SessionStore
+from bot.purse import Purse
+from bot.session import Usage
+from bot.texts import Language, duration, rounded, text
+
+
+async def spent(purse: Purse, sessions: SessionStore, lane: Lane, language: Language) -> str:
+    """Today's tokens, those of the Session that goes on here, and what is left."""
+    if not lane.place.is_private:
+        return text("usage_private", language)
+    today = await purse.today(lane.owner)
+    session = await sessions.inspect(lane.owner, lane.place)
+    lines = [_counted("usage_day", today, language)]
+    if session is not None:
+        lines.append(_counted("usage_session", session.usage, language))
+    return "\n".join([*lines, _left(purse, today, language)])
+
+
+def _counted(key: str, usage: Usage, language: Language) -> str:
+    return text(key, language, tokens=_figure(usage.tokens), turns=_figure(usage.turns))
+
+
+def _left(purse: Purse, today: Usage, language: Language) -> str:
+    if purse.budget is None:
+        return text("usage_free", language)
+    if purse.budget == 0:
+        return text("usage_none", language)
+    left = max(purse.budget - today.tokens, 0)
+    return text("usage_left", language, left=_figure(left), **renewal(purse.budget, purse.renewed_in(), language))
+
+
+def renewal(budget: int, renewed_in: timedelta, language: Language) -> Mapping[str, str]:
+    """How much a day allows, and in what time the next one begins."""
+    return {"budget": _figure(budget), "wait": duration(rounded(renewed_in), language)}
+
+
+def _figure(count: int) -> str:
+    """Thousands apart, in a way that every language reads."""
+    return f"{count:,}".replace(",", "\u202f")
