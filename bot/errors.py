@@ -15,8 +15,17 @@
     │   ├── PromptTooLong          does not fit the model's window
     │   ├── ModelRefused           the model declined to answer
     │   ├── ModelMisconfigured     wrong key, unknown model, invalid request: the operator must act
+    │   ├── FilesRefused           the model cannot take in a picture or document of the request
     │   ├── EmptyAnswer            the model ended its turn without a word
     │   └── BudgetSpent            the Owner's allowance for today leaves no room for a call
+    ├── FileError                  a file that was sent cannot be opened; `told` is what the model reads in its place
+    │   ├── FileGone               Telegram has it no longer
+    │   ├── FileTooLarge           more bytes than can be fetched
+    │   ├── PictureTooLarge        more bytes or pixels than a model takes
+    │   ├── TooManyPages           a PDF of more pages than a model takes
+    │   └── FileBroken             not what its name says
+    ├── FileUnavailable            it cannot be fetched just now; waiting helps
+    ├── NotTranscribed             nobody can say just now what was spoken; waiting helps
     ├── ToolFailed                 becomes a tool result for the model, never an exception for the user
     ├── TooLate                    a corrected question is no longer the last one of its Session
     ├── SummaryRejected            the summariser's text failed validation; nothing was changed
@@ -120,6 +129,12 @@ class ModelMisconfigured(ModelError):
     text = "error_misconfigured"
 
 
+class FilesRefused(ModelError):
+    """The model cannot take in a picture or document of the request."""
+
+    text = "error_files_refused"
+
+
 class EmptyAnswer(ModelError):
     """The model ended its turn without a word."""
 
@@ -135,6 +150,59 @@ class BudgetSpent(ModelError):
         super().__init__()
         self.budget = budget
         self.renewed_in = renewed_in
+
+
+class FileError(BotError):
+    """A file that was sent cannot be opened."""
+
+    text = "file_broken"
+    told: ClassVar[str] = "cannot be opened"
+
+
+class FileGone(FileError):
+    """Telegram has the file no longer."""
+
+    text = "file_gone"
+    told = "no longer there"
+
+
+class FileTooLarge(FileError):
+    """The file has more bytes than Telegram lets a bot fetch."""
+
+    text = "file_too_large"
+    told = "too large to be opened"
+
+
+class PictureTooLarge(FileError):
+    """The picture has more bytes or pixels than a model takes."""
+
+    text = "file_picture_too_large"
+    told = "too large to be shown"
+
+
+class TooManyPages(FileError):
+    """The PDF has more pages than a model takes."""
+
+    text = "file_too_many_pages"
+    told = "too many pages to be shown"
+
+
+class FileBroken(FileError):
+    """The file is damaged, or of another kind than its name says."""
+
+    told = "damaged, or not what its name says"
+
+
+class FileUnavailable(BotError):
+    """The file cannot be fetched at the moment."""
+
+    text = "error_file_unavailable"
+
+
+class NotTranscribed(BotError):
+    """The spoken message could not be transcribed."""
+
+    text = "error_not_transcribed"
 
 
 class ToolFailed(BotError):

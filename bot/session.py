@@ -2,7 +2,8 @@
 
 Invariants: `messages` holds whole turns only, in the order of `seq`, never a system message; archive ∪ messages are
 `0 … next_seq − 1` without holes; `revision` moves by one at each committed turn and at close, and by nothing else.
-Pure: no I/O, no clock, no vendor. A content block is a plain mapping in the shape of the Messages API.
+Pure: no I/O, no clock, no vendor. A content block is a plain mapping in the shape of the Messages API, but for a file:
+of that only what it was and Telegram's name for it are kept, never the bytes (`ports.files`).
 """
 
 from __future__ import annotations
@@ -261,10 +262,20 @@ def _tool_result(block: Block) -> str:
     return f"[result {result if isinstance(result, str) else legible(result)}]"
 
 
+def _file(block: Block) -> str:
+    return f"[{named(block)}]"
+
+
+def named(file: Block) -> str:
+    """A file as it is spoken of: what it is, and its name where it has one."""
+    return f"{file['kind']} {file['name']}".strip()
+
+
 _LEGIBLE: Mapping[str, Callable[[Block], str]] = {
     "text": lambda block: str(block["text"]),
     "tool_use": _tool_use,
     "tool_result": _tool_result,
+    "file": _file,
 }
 
 

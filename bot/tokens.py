@@ -42,7 +42,8 @@ MESSAGE_TOKENS = 4
 """What a message costs besides its content."""
 PROVIDERS_TOKENS = 600
 """What a provider puts into a prompt by itself, to explain tools for one."""
-MEDIA_TOKENS: Mapping[str, int] = {"image": 1_600, "document": 4_000}
+MEDIA_TOKENS: Mapping[str, int] = {"image": 1_600, "document": 4_000, "file": 1_600}
+"""Where a block does not say itself what it will take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def request_tokens(request: Request) -> int:
 
 
 async def message_tokens(count: CountTokens, content: Sequence[Block]) -> int:
-    """The estimate for one message: words, calls and results as text, pictures and documents as a constant."""
-    media = sum(MEDIA_TOKENS.get(block["type"], 0) for block in content)
+    """The estimate for one message: words, calls and results as text, files by what is known of them."""
+    media = sum(block.get("tokens") or MEDIA_TOKENS.get(block["type"], 0) for block in content)
     written = [block for block in content if block["type"] not in MEDIA_TOKENS]
     return MESSAGE_TOKENS + media + await count(legible(written))

@@ -15,7 +15,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
-from bot.agent.loop import Agent, Answer
+from bot.agent.attachments import are_late
+from bot.agent.loop import Agent, Answer, Exchange
 from bot.agent.prompt import user_content
 from bot.compaction import Compactor
 from bot.errors import AlreadyActive, PromptTooLong, SessionGone, StoreUnavailable, TooLate
@@ -32,6 +33,7 @@ from bot.session import (
     Session,
     Usage,
     clean,
+    legible,
     number,
     text_block,
     title,
@@ -42,6 +44,7 @@ from bot.tokens import message_tokens
 log = logging.getLogger(__name__)
 
 INTERRUPTED = "[interrupted]"
+PUT_BY = "[this came after the album it belongs to had been answered]"
 OPENING_TRIES = 5
 
 
@@ -64,8 +67,11 @@ class Turns:
         unanswered = await self.resume(owner, question, reply)
         if unanswered is None:
             return
-        session = await self._load(owner, place, unanswered, reply)
-        fresh = await _finish_known(session, unanswered, reply)
+        readable = await unless(run.stop, self.agent.attachments.examine(unanswered, reply)) or unanswered
+        if not user_content(readable):
+            return
+        session = await self._load(owner, place, readable, reply)
+        fresh = await _finish_known(session, readable, reply)
         if fresh is None:
             return
         session = _opened_for(session, fresh)
@@ -97,7 +103,7 @@ class Turns:
         session, answer = await self._run(owner, session, question, reply, run)
         ended = answer or _interrupted(session, reply.shown, run.bill.total)
         closed = await self._close(session, question, ended)
-        if answer is not None:
+        if answer is not None and answer.prompt_tokens:
             self.compactor.gauge.learn(session, closed)
         run.record.require_lease()
         await self.sessions.commit(owner, session, closed)
@@ -135,6 +141,8 @@ class Turns:
         self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
     ) -> tuple[Session, Answer | None]:
         """The answer, or None where it was stopped; once more with room made where the prompt proved too long."""
+        if are_late(user_content(question), session):
+            return session, _put_by(session)
         try:
             return session, await unless(run.stop, self.agent.run(owner, session, question, reply, run))
         except PromptTooLong:
@@ -168,7 +176,7 @@ class Turns:
         asked = user_content(question)
         entries: list[tuple[Role, tuple[Block, ...]]] = [("user", asked), *answer.exchange]
         counted = [(role, content, await message_tokens(self.count, content)) for role, content in entries]
-        # Of a turn that was stopped the model has reported nothing.
+        # Of a turn that was stopped, or for which it was not asked, the model has reported nothing.
         size = answer.prompt_tokens or self.compactor.gauge.expected(session, sum(tokens for *_, tokens in counted))
         return ClosedTurn(
             messages=number(session, question.turn, counted, question.at),
@@ -176,7 +184,7 @@ class Turns:
             usage=answer.usage + Usage(turns=1),
             prompt=PromptSize(size, session.epoch, answer.model or session.prompt.model),
             task=answer.task,
-            title=title(words(asked)),
+            title=title(words(asked) or legible(asked)),
             at=self.clock.now(),
             replaces=question.replaces,
         )
@@ -214,6 +222,12 @@ def _interrupted(session: Session, shown: str, usage: Usage) -> Answer:
         task=session.task,
         ending="interrupted",
     )
+
+
+def _put_by(session: Session) -> Answer:
+    """A late piece of an album is no new question: it is kept, so that the next one can be about it."""
+    exchange: Exchange = (("assistant", (text_block(PUT_BY),)),)
+    return Answer(exchange, text="", usage=Usage(), prompt_tokens=0, task=session.task, ending="late_piece")
 
 
 async def _send(reply: Reply, turn: int, answer: Answer) -> None:

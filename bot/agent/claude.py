@@ -22,7 +22,7 @@ import httpx2
 
 from bot.agent.blocks import acceptable
 from bot.agent.prompt import with_breakpoints
-from bot.errors import ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
+from bot.errors import FilesRefused, ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
 from bot.ports import Completion, Json, Request
 from bot.ports.model import unbilled
 from bot.session import Block, Usage, clean
@@ -57,9 +57,12 @@ _BY_TYPE: Mapping[str, type[ModelError]] = {
 _BY_STATUS: Mapping[int, type[ModelError]] = {408: ModelBusy, 409: ModelBusy, 413: PromptTooLong, 429: ModelBusy}
 _INSIDE_A_STREAM = 200
 _SERVER_FAULT = 500
+_REFUSALS = {400, 415, 422, 500, 501}
 _SPENT = re.compile(r"(ramp_limit_exceeded|\w*spend_limit_reached)")
 """A rate limit that does not pass by waiting: the operator has to act."""
 _TOO_LONG = re.compile(r"prompt is too long|exceeds?\b.{0,40}\bcontext|context (length|window|size)", re.IGNORECASE)
+_OF_A_FILE = re.compile(r"\b(images?|pdfs?|documents?|media.type|pixels|vision|multi-?modal|mmproj)\b", re.IGNORECASE)
+"""What servers name when they cannot take in a picture or a document, some of them with a status of 500."""
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 Credential = Literal["bearer", "x-api-key"]
 
@@ -222,6 +225,8 @@ def _kind(error: anthropic.APIStatusError) -> type[ModelError]:
     if error.status_code != _INSIDE_A_STREAM and kind is not PromptTooLong:
         default = ModelBusy if error.status_code >= _SERVER_FAULT else ModelMisconfigured
         kind = _BY_STATUS.get(error.status_code, default)
+    if kind is not PromptTooLong and error.status_code in _REFUSALS and _OF_A_FILE.search(error.api_message or ""):
+        return FilesRefused
     if kind is ModelMisconfigured and _TOO_LONG.search(error.api_message or ""):
         return PromptTooLong
     is_passing = error.response.headers.get("x-should-retry") == "true"

@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from bot.agent.attachments import Attachments, files_of, without_files
 from bot.agent.blocks import settled, tool_calls, without_blanks
 from bot.agent.calls import Calls
 from bot.agent.choices import Choices
@@ -22,7 +23,7 @@ from bot.agent.limits import Limits, Pauses
 from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render, user_content
 from bot.agent.screen import Screen
 from bot.agent.tools import TaskSlot, Toolbox, ToolContext
-from bot.errors import BudgetSpent, EmptyAnswer, ModelBusy, ModelError, ModelRefused
+from bot.errors import BudgetSpent, EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelRefused
 from bot.inbox import Run
 from bot.owner import Owner
 from bot.ports import Bill, Completion, Model, Question, Reply, Request
@@ -68,19 +69,31 @@ class Agent:
     choices: Choices | None = None
     """What each Owner has chosen; None where nobody has a choice."""
     purse: Purse | None = None
+    attachments: Attachments = field(default_factory=Attachments)
 
     async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Answer:
         """Answer the question. What it costs goes to the run's bill at once, however it ends."""
+        asked = user_content(question)
         context = ToolContext(owner, session.place, question.turn, question.at, run.record, TaskSlot(session.task))
-        screen = Screen(reply)
         prompt = await self.choices.prompt(owner, self.prompt) if self.choices else self.prompt
-        messages = render(session, user_content(question), question.at)
-        turn = _Turn(replace(self, prompt=prompt), context, messages, screen, run.bill)
+        agent, messages = replace(self, prompt=prompt), render(session, asked, question.at)
+        try:
+            return await agent.answer(context, await self.attachments.fill(messages), reply, run.bill)
+        except FilesRefused as refusal:
+            if files_of(asked):
+                raise
+            log.warning("turn %d: once more without the files of earlier turns: %s", question.turn, refusal)
+        return await agent.answer(context, without_files(messages), reply, run.bill)
+
+    async def answer(self, context: ToolContext, messages: list[dict[str, Any]], reply: Reply, bill: Bill) -> Answer:
+        """Answer what the messages end with."""
+        screen = Screen(reply)
+        turn = _Turn(self, context, messages, screen, bill)
         try:
             return await turn.run()
         except ModelError as error:
             screen.clear()
-            error.usage = run.bill.total
+            error.usage = bill.total
             raise
 
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from bot.app.parts import claude, connected, expire_after, make_turns, opened, prepare
+from bot.app.parts import claude, connected, expire_after, make_turns, opened, prepare, with_files
 from bot.app.serving import Parts, serve
 from bot.errors import StartError, StoreError
 from bot.ops.clock import SystemClock
@@ -35,7 +35,7 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
         model = claude(settings)
         stack.push_async_callback(model.aclose)
         metrics = Metrics()
-        turns = await make_turns(settings, store, model, metrics, clock)
+        turns = with_files(await make_turns(settings, store, model, metrics, clock), bot)
         stack.push_async_callback(turns.compactor.gauge.save, store.scales)
         stack.push_async_callback(turns.compactor.aclose)
         await serve(settings, Parts(turns, store, bot, metrics), leave)

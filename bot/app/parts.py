@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 import secrets
@@ -14,6 +15,8 @@ from hashlib import sha256
 from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
+from bot.agent.attachments import Attachments
+from bot.agent.attachments.shelf import Shelf
 from bot.agent.choices import Choices
 from bot.agent.claude import Claude, Endpoint
 from bot.agent.limits import Limits, Pauses
@@ -35,6 +38,7 @@ from bot.session import Lifetime
 from bot.settings import Settings
 from bot.store import schema
 from bot.store.mongo import Store, connect
+from bot.telegram.files import TelegramFiles
 from bot.telegram.handlers import application
 from bot.tokens import Tokens
 from bot.turn import Turns
@@ -129,6 +133,13 @@ def purse(settings: Settings, store: Store, clock: Clock) -> Purse:
     """What people may spend; a process that died with a turn is noticed when the turn's deadline and lease are over."""
     keep = timedelta(seconds=settings.turn_seconds + settings.lease_seconds)
     return Purse(store.books, clock, settings.daily_token_budget, keep)
+
+
+def with_files(turns: Turns, bot: Bot) -> Turns:
+    """The same turns, with eyes for what people send beside words."""
+    shelf = Shelf(TelegramFiles(bot), asyncio.get_running_loop().time)
+    attachments = Attachments(shelf, count=turns.count)
+    return replace(turns, agent=replace(turns.agent, attachments=attachments))
 
 
 def choices(settings: Settings, store: Store) -> Choices:

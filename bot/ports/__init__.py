@@ -7,6 +7,7 @@ only members of the tree in `errors`.
 
 from __future__ import annotations
 
+from bot.ports.files import Files, Transcribe
 from bot.ports.model import Bill, Completion, CountTokens, Json, Model, Request, Scale, Scales
 from bot.ports.people import Books, Chats, Hold, Note, Notes, Owners, Preferences
 from bot.ports.sessions import NOTHING_USED, Archive, Hit, NewId, SessionStore
@@ -22,6 +23,7 @@ __all__ = [
     "Completion",
     "Corrections",
     "CountTokens",
+    "Files",
     "Hit",
     "Hold",
     "Json",
@@ -38,4 +40,5 @@ __all__ = [
     "Scale",
     "Scales",
     "SessionStore",
+    "Transcribe",
 ]

@@ -21,6 +21,7 @@ from telegramify_markdown import utf16_len
 from bot.inbox import Kind
 from bot.ports import Part, Question
 from bot.session import Block, clean, text_block
+from bot.telegram.attached import attached, is_too_large
 from bot.telegram.descriptions import describe, origin
 
 PASTE_UNITS = 3900
@@ -28,20 +29,19 @@ PASTE_WITHIN = timedelta(seconds=5)
 QUOTE_CHARS = 1000
 
 UNREADABLE = {
-    "voice": "unreadable_voice",
-    "audio": "unreadable_audio",
     "video": "unreadable_video",
     "video_note": "unreadable_video",
-    "photo": "unreadable_photo",
     "animation": "unreadable_animation",  # before "document": Telegram sends both for one animation
     "document": "unreadable_document",
     "story": "unreadable_other",
     "game": "unreadable_other",
     "paid_media": "unreadable_other",
-    "live_photo": "unreadable_photo",
+    "live_photo": "unreadable_other",
 }
-"""Which field of a message means a kind we cannot read, and the sentence that says so. What is neither text nor here,
-and cannot be described, is no utterance at all: somebody joined, a title changed, a message was pinned."""
+"""Which field of a message means a kind we cannot read, and the sentence that says so. What is neither text nor a file
+nor here, and cannot be described, is no utterance at all: somebody joined, a title changed, a message was pinned."""
+ALWAYS_SAID = {"unreadable_document", "file_too_large"}
+"""Also where there are words beside it: who sends such a file believes that it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def read(updates: Sequence[Update]) -> Reading:
     """The question of a batch of messages, in the order sent."""
     messages = [(update.update_id, update.message) for update in updates if update.message is not None]
     said = {message.media_group_id for _, message in messages if _words(message)} - {None}
-    contents = [_blocks(message, said) for _, message in messages]
+    contents = [_blocks(message) for _, message in messages]
     for at, ((_, earlier), (_, later)) in enumerate(pairwise(messages), start=1):
         if _continues(earlier, later):
             # The last piece carries the whole: if the first ones were answered before a crash, nothing is missing.
@@ -116,16 +116,19 @@ def read(updates: Sequence[Update]) -> Reading:
     parts = tuple(
         Part(update_id, content, message.date) for (update_id, message), content in zip(messages, contents, strict=True)
     )
-    unread = (_unreadable(message) for _, message in messages if not _says(message, said))
-    return Reading(
-        Question(parts) if any(contents) else None,
-        tuple(dict.fromkeys(key for key in unread if key is not None)),
-    )
+    unread = [key for _, message in messages if (key := _unreadable(message)) and _is_said(key, message, said)]
+    is_question = any(_says(message) for _, message in messages)
+    return Reading(Question(parts) if is_question else None, tuple(dict.fromkeys(unread)))
 
 
-def _says(message: Message, said: Container[str | None]) -> bool:
-    """Whether the model learns of it; a piece of an album whose caption it reads needs no words of its own."""
-    return bool(_words(message) or describe(message)) or message.media_group_id in said
+def _says(message: Message) -> bool:
+    """Whether there is anything in it that can be read."""
+    return bool(_words(message) or describe(message) or attached(message))
+
+
+def _is_said(key: str, message: Message, said: Container[str | None]) -> bool:
+    """Whether its person is told: not where the model answers the words beside it, and knows what it cannot see."""
+    return key in ALWAYS_SAID or not (_says(message) or message.media_group_id in said)
 
 
 def _words(message: Message) -> str:
@@ -135,10 +138,14 @@ def _words(message: Message) -> str:
 
 
 def _says_something(message: Message) -> bool:
-    return bool(_words(message) or describe(message)) or _unreadable(message) is not None
+    return _says(message) or _unreadable(message) is not None
 
 
 def _unreadable(message: Message) -> str | None:
+    if attached(message) is not None:
+        return None
+    if is_too_large(message):
+        return "file_too_large"
     return next((key for field, key in UNREADABLE.items() if getattr(message, field)), None)
 
 
@@ -169,14 +176,29 @@ def _mentions(account: Account, message: Message) -> bool:
     )
 
 
-def _blocks(message: Message, said: Container[str | None]) -> tuple[Block, ...]:
-    """What the model reads of a message; `said` names the albums that have a caption somewhere."""
-    if not _says(message, said):
-        return ()
-    unseen = _unreadable(message)
-    attached = f"[{unseen.removeprefix('unreadable_')} attached; you cannot open it]" if unseen else ""
-    texts = (_quote(message), origin(message), describe(message), attached, _words(message))
-    return tuple(text_block(clean(text)) for text in texts if text)
+def _blocks(message: Message) -> tuple[Block, ...]:
+    """What the model reads of a message: what it answers, whom it comes from, what it carries, its words."""
+    carried = [file] if (file := attached(message)) else []
+    said = [describe(message), _unseen(message)]
+    before = [*_texts(_quote(message)), *_quoted_file(message), *_texts(origin(message), *said)]
+    return (*before, *carried, *_texts(_words(message)))
+
+
+def _texts(*texts: str) -> list[Block]:
+    return [text_block(clean(text)) for text in texts if text]
+
+
+def _unseen(message: Message) -> str:
+    key = _unreadable(message)
+    kind = {"file_too_large": "file", "unreadable_other": "something"}.get(key or "", (key or "").partition("_")[2])
+    return f"[{kind} attached; you cannot open it]" if kind else ""
+
+
+def _quoted_file(message: Message) -> list[Block]:
+    """The file of the message that is answered: "what is this?" is asked about a picture sent before."""
+    file = attached(message.reply_to_message) if message.reply_to_message else None
+    alone = {key: value for key, value in (file or {}).items() if key != "album"}
+    return [text_block("[it answers a message with this file:]"), alone] if alone else []
 
 
 def _quote(message: Message) -> str:

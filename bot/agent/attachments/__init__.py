@@ -1,0 +1,162 @@
+"""Files that people send: opened when they come, shown to the model while their message is in the Session.
+
+A Session holds what a file was and Telegram's name for it. Before its turn each file of a question is opened once
+(`examine`): what cannot be read becomes a sentence, for the model in its place and for the person; what was spoken
+becomes words; of the rest it is noted how many tokens it takes. For a request the files are put in (`fill`), bounded in
+number and bytes, at the same places as before, so that the provider's cache still answers for the front of it.
+
+A file is data. It stands in blocks of its own, and a text says that it is a file's: what is in it decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from bot.agent.attachments.bounds import files_of, fitting, shown
+from bot.agent.attachments.opening import opened
+from bot.errors import FileBroken, FileError, FileUnavailable
+from bot.ports import CountTokens, Files, Json, Part, Question, Reply, Transcribe
+from bot.session import Block, Session, named, text_block
+from bot.tokens import message_tokens, rough
+
+__all__ = ["Attachments", "are_late", "files_of", "without_files"]
+
+SPOKEN = frozenset({"voice", "audio"})
+FORWARDED = "[forwarded from "
+T = TypeVar("T")
+
+
+async def roughly(text: str) -> int:
+    """A count for who has nothing better."""
+    return rough(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What stands for a file from now on; `notice` names the sentence for its person where it cannot be read."""
+
+    block: Block
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachments:
+    """Opens files. Each is a sentence where there are no `files`, what is spoken where nobody can `transcribe` it."""
+
+    files: Files | None = None
+    transcribe: Transcribe | None = None
+    count: CountTokens = roughly
+
+    async def examine(self, question: Question, reply: Reply) -> Question:
+        """The question with its files opened once; without any content where nothing of it can be read.
+
+        The person is told what cannot. Raises FileUnavailable or NotTranscribed where another try may help.
+        """
+        content = [block for part in question.parts for block in part.content]
+        files = files_of(content)
+        if not files:
+            return question
+        fits = fitting(files)
+        findings = await _each(self._found(block, fits=block["unique_id"] in fits) for block in files)
+        for notice in dict.fromkeys(finding.notice for finding in findings if finding.notice):
+            await reply.notice(notice)
+        is_readable = len(files) < len(content) or not all(finding.notice for finding in findings)
+        rest = iter(findings)
+        return replace(question, parts=tuple(_part(part, rest, is_readable=is_readable) for part in question.parts))
+
+    async def fill(self, messages: Sequence[Json]) -> list[dict[str, Any]]:
+        """The messages with their files in place, as the Messages API knows them."""
+        wanted = shown([message["content"] for message in messages])
+        first: dict[str, Block] = {}
+        for message in messages:
+            for block in files_of(message["content"]):
+                first.setdefault(block["unique_id"], block)
+        ids = [one for one in first if one in wanted]
+        contents = dict(zip(ids, await _each(self._content(first[one]) for one in ids), strict=True))
+        seen: set[str] = set()
+
+        def put_in(block: Block) -> Sequence[Block]:
+            name = block["unique_id"]
+            if name not in contents or name in seen:
+                return [_unseen(block, "the same as above" if name in seen else "no longer shown")]
+            seen.add(name)
+            return contents[name]
+
+        return _replaced(messages, put_in)
+
+    async def _found(self, block: Block, *, fits: bool) -> Finding:
+        if not fits:
+            return Finding(_unseen(block, "not opened, too many files at once"), "files_too_many")
+        if block["kind"] in SPOKEN and self.transcribe is None:
+            return Finding(_unseen(block, "you cannot hear it"), f"unreadable_{block['kind']}")
+        try:
+            raw = await self._read(block)
+            return Finding(await self._heard(block, raw) if block["kind"] in SPOKEN else await self._seen(block, raw))
+        except FileError as fault:
+            return Finding(_unseen(block, fault.told), fault.text)
+
+    async def _heard(self, block: Block, raw: bytes) -> Block:
+        said = await self.transcribe(raw, block["name"]) if self.transcribe else ""
+        if not said.strip():
+            raise FileBroken("no word was heard")
+        return text_block(f"[{block['kind']} message, written down by a program]\n{said.strip()}")
+
+    async def _seen(self, block: Block, raw: bytes) -> Block:
+        blocks, tokens = await asyncio.to_thread(opened, block, raw)
+        return {**block, "bytes": len(raw), "tokens": tokens or await message_tokens(self.count, blocks)}
+
+    async def _content(self, block: Block) -> Sequence[Block]:
+        try:
+            blocks, _ = await asyncio.to_thread(opened, block, await self._read(block))
+        except FileError as fault:
+            return [_unseen(block, fault.told)]
+        except FileUnavailable:
+            return [_unseen(block, "cannot be fetched at the moment")]
+        return blocks
+
+    async def _read(self, block: Block) -> bytes:
+        if self.files is None:
+            raise FileError
+        return await self.files.read(block["file_id"])
+
+
+def without_files(messages: Sequence[Json]) -> list[dict[str, Any]]:
+    """The messages with a sentence in each file's place, for a model that cannot take in what was shown before."""
+    return _replaced(messages, lambda block: [_unseen(block, "cannot be shown to you")])
+
+
+def are_late(content: Sequence[Block], session: Session) -> bool:
+    """Whether this is nothing but pieces of an album that was answered without them."""
+    albums = {file.get("album") for message in session.messages for file in files_of(message.content)} - {None}
+    pieces = [block for block in content if not str(block.get("text", "")).startswith(FORWARDED)]
+    return bool(pieces) and all(block.get("album") in albums for block in pieces)
+
+
+async def _each(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """All of them side by side; what one raises is raised when all have ended."""
+    outcomes = await asyncio.gather(*works, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+
+
+def _part(part: Part, findings: Iterator[Finding], *, is_readable: bool) -> Part:
+    content = tuple(next(findings).block if block["type"] == "file" else block for block in part.content)
+    return replace(part, content=content if is_readable else ())
+
+
+def _unseen(file: Block, why: str) -> Block:
+    return text_block(f"[{named(file)}: {why}]")
+
+
+def _replaced(messages: Sequence[Json], put_in: Callable[[Block], Sequence[Block]]) -> list[dict[str, Any]]:
+    return [{**message, "content": list(_blocks(message, put_in))} for message in messages]
+
+
+def _blocks(message: Mapping[str, Any], put_in: Callable[[Block], Sequence[Block]]) -> Iterator[Block]:
+    for block in message["content"]:
+        yield from put_in(block) if block["type"] == "file" else [block]
