@@ -8,9 +8,8 @@ of that only what it was and Telegram's name for it are kept, never the bytes (`
 
 from __future__ import annotations
 
-import json
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -242,41 +241,6 @@ def spoken(entries: Iterable[tuple[Role, Sequence[Block]]]) -> str:
     """What a person reads of a turn: the assistant's words, also those it said before it used a tool."""
     said = (words(content).strip() for role, content in entries if role == "assistant")
     return "\n\n".join(filter(None, said))
-
-
-def legible(content: Sequence[Block]) -> str:
-    """A message as a reader (or a summariser) sees it: words as they are, everything else in brackets."""
-    return "\n".join(_LEGIBLE.get(block["type"], _placeholder)(block) for block in content)
-
-
-def _placeholder(block: Block) -> str:
-    return f"[{block['type']}]"
-
-
-def _tool_use(block: Block) -> str:
-    return f"[tool {block['name']} {json.dumps(block['input'], ensure_ascii=False, sort_keys=True)}]"
-
-
-def _tool_result(block: Block) -> str:
-    result = block.get("content", "")
-    return f"[result {result if isinstance(result, str) else legible(result)}]"
-
-
-def _file(block: Block) -> str:
-    return f"[{named(block)}]"
-
-
-def named(file: Block) -> str:
-    """A file as it is spoken of: what it is, and its name where it has one."""
-    return f"{file['kind']} {file['name']}".strip()
-
-
-_LEGIBLE: Mapping[str, Callable[[Block], str]] = {
-    "text": lambda block: str(block["text"]),
-    "tool_use": _tool_use,
-    "tool_result": _tool_result,
-    "file": _file,
-}
 
 
 def clean(value: Any) -> Any:

@@ -21,8 +21,9 @@ from importlib import import_module, resources
 from math import ceil
 from typing import Any
 
+from bot.legible import legible
 from bot.ports import CountTokens, Request
-from bot.session import Block, legible
+from bot.session import Block
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,8 @@ PROVIDERS_TOKENS = 600
 """What a provider puts into a prompt by itself, to explain tools for one."""
 MEDIA_TOKENS: Mapping[str, int] = {"image": 1_600, "document": 4_000, "file": 1_600}
 """Where a block does not say itself what it will take."""
+PAGE_TOKENS, CHARS_OF_A_PAGE = 2_000, 70_000
+"""Of a PDF, as base64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +142,15 @@ def request_tokens(request: Request) -> int:
     """No less than a whole prompt is likely to have; made at once, without an encoder."""
     blocks = [block for message in request.messages for block in message["content"]]
     written = [block for block in blocks if block["type"] not in MEDIA_TOKENS]
-    media = sum(MEDIA_TOKENS.get(block["type"], 0) for block in blocks)
+    media = sum(max(MEDIA_TOKENS.get(block["type"], 0), _pages_tokens(block)) for block in blocks)
     text = "".join((request.system, json.dumps(list(request.tools), ensure_ascii=False), legible(written)))
     return PROVIDERS_TOKENS + MESSAGE_TOKENS * len(blocks) + media + rough(text)
+
+
+def _pages_tokens(block: Block) -> int:
+    """What a document may take, by its size alone."""
+    source = block.get("source", {}) if block["type"] == "document" else {}
+    return len(source.get("data", "")) // CHARS_OF_A_PAGE * PAGE_TOKENS
 
 
 async def message_tokens(count: CountTokens, content: Sequence[Block]) -> int:

@@ -21,6 +21,7 @@ from bot.agent.prompt import user_content
 from bot.compaction import Compactor
 from bot.errors import AlreadyActive, PromptTooLong, SessionGone, StoreUnavailable, TooLate
 from bot.inbox import Run
+from bot.legible import legible
 from bot.ops.stopping import unless
 from bot.owner import Owner, Place
 from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
@@ -33,7 +34,6 @@ from bot.session import (
     Session,
     Usage,
     clean,
-    legible,
     number,
     text_block,
     title,

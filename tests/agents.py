@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from bot.agent.attachments import Attachments
 from bot.agent.limits import Limits, Pauses
 from bot.agent.loop import Agent
 from bot.agent.prompt import Prompt
@@ -70,9 +71,10 @@ def a_run(record=None):
     return Run(record or MemoryRecord(), asyncio.Event())
 
 
-def agent(model, *tools, sleep=None, random=lambda: 0.0, **limits):
+def agent(model, *tools, sleep=None, random=lambda: 0.0, attachments=None, **limits):
     pauses = Pauses(random, sleep=sleep or Sleeps())
-    return Agent(model, Toolbox(tools), Prompt(MODEL, b"key"), Limits(**limits), pauses)
+    eyes = attachments or Attachments()
+    return Agent(model, Toolbox(tools), Prompt(MODEL, b"key"), Limits(**limits), pauses, attachments=eyes)
 
 
 async def run(model, *tools, asked="hello", of=None, screen=None, **options):

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 from bot.compaction.cutting import whole_turns
 from bot.errors import ModelError, SummaryRejected
+from bot.legible import legible
 from bot.ports import Bill, Completion, CountTokens, Model, Request
-from bot.session import Message, Summary, Usage, legible
+from bot.session import Message, Summary, Usage
 
 log = logging.getLogger(__name__)
 

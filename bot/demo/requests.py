@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from bot.agent.prompt import end_user
@@ -20,6 +21,8 @@ from bot.owner import Owner
 
 PATIENCE = 3600.0
 SUMMARY = "<conversation_summary "
+ADDED = ("<sent ", "<task ", "<file ", SUMMARY)
+"""How a text begins that the program has put beside a person's words."""
 Json = dict[str, Any]
 
 
@@ -97,7 +100,7 @@ def _last_said(messages: Sequence[Mapping[str, Any]]) -> list[str]:
         blocks = blocks_of(message["content"])
         if message["role"] == "user" and not any(block["type"] == "tool_result" for block in blocks):
             texts = [block["text"].strip() for block in blocks if block["type"] == "text"]
-            return [text for text in texts if not text.startswith(("<sent ", "<task ", SUMMARY))]
+            return [text for text in texts if not text.startswith(ADDED)]
     return []
 
 
@@ -105,15 +108,28 @@ def _last_said(messages: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _laid_out(exchange: Exchange, before: Exchange | None) -> Json:
+    body, old = _light(exchange.body), _light(before.body) if before else {}
     usage = {name: count for name, count in exchange.usage.items() if name.endswith("_tokens")}
     return {
         "at": spelt(exchange.at),
         "model": exchange.body.get("model"),
         "state": exchange.state,
-        "parts": _parts(exchange.body, before.body if before else {}),
+        "parts": _parts(body, old),
         "usage": usage,
-        "body": exchange.body,
+        "body": body,
     }
+
+
+def _light(value: Any) -> Any:
+    """The same without the bytes of pictures and documents: how many they are says enough."""
+    if isinstance(value, Mapping):
+        if value.get("type") == "base64":
+            return {
+                **value,
+                "data": f"[{len(value['data'])} characters, {sha256(value['data'].encode()).hexdigest()[:8]}]",
+            }
+        return {key: _light(inner) for key, inner in value.items()}
+    return [_light(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _parts(body: Mapping[str, Any], before: Mapping[str, Any]) -> list[Json]:

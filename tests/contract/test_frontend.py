@@ -297,9 +297,9 @@ async def test_the_batch_is_one_question(office, anna):
 
 
 async def test_what_cannot_be_read_gets_a_sentence_and_no_call_of_the_model(office, anna):
-    anna.sends_photo()
+    anna.sends({"video_note": {"file_id": "f", "file_unique_id": "u", "length": 1, "duration": 1}})
     assert await office.answer() == "done"
-    assert anna.chat.text == text("unreadable_photo", "en")
+    assert anna.chat.text == text("unreadable_video", "en")
     assert office.model.requests == []
 
 

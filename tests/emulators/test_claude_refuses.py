@@ -13,6 +13,7 @@ from anthropic import APIStatusError, AsyncAnthropic
 from bot.demo.claude.models import Offer
 from bot.demo.claude.server import ClaudeServer
 from bot.demo.claude.visit import BODY_BYTES
+from tests.samples import pdf, png
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -20,7 +21,7 @@ TOOL = {"name": "look", "description": "Looks.", "input_schema": {"type": "objec
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "seen"}
 HI = {"type": "text", "text": "hi"}
-PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n0000").decode()
+PNG = base64.b64encode(png()).decode()
 MARK = {"cache_control": {"type": "ephemeral"}}
 OFFERS = {
     "claude-sonnet-5-5": Offer(2000, 1000, thinking=("adaptive", "between_tools"), forced_calls=False),
@@ -70,6 +71,17 @@ def strict(property_schema):
 
 def without(field):
     return {key: value for key, value in body().items() if key != field}
+
+
+def shown(raw, kind="image", media_type="image/png"):
+    return {
+        "type": kind,
+        "source": {"type": "base64", "media_type": media_type, "data": base64.b64encode(raw).decode()},
+    }
+
+
+def paper(raw):
+    return shown(raw, "document", "application/pdf")
 
 
 def image(**source):
@@ -277,14 +289,35 @@ LIMITS = {
         '"thinking.type.disabled" is not supported for this model.',
     ),
     "an image over 10 MB": (
-        image(data=PNG + "A" * 10_485_760),
-        "messages.0.content.0.image.source.base64: image exceeds 10 MB maximum: 10485776 bytes > 10485760 bytes",
+        image(data="A" * 10_485_764),
+        "messages.0.content.0.image.source.base64: image exceeds 10 MB maximum: 10485764 bytes > 10485760 bytes",
     ),
     "broken base64": (image(data="%%%"), "messages.0.content.0.image.source.base64.data: invalid base64 data"),
     "a picture that is none": (image(data="aGVsbG8="), "source.base64.data: Could not process image"),
     "a picture under a false name": (
         image(media_type="image/jpeg", data=PNG),
         "was specified using the image/jpeg media type, but appears to be a image/png file",
+    ),
+    "a torn picture": (
+        image(data=base64.b64encode(png()[:15]).decode()),
+        "source.base64.data: Could not process image",
+    ),
+    "a picture of too many pixels": (
+        image(data=base64.b64encode(png(8001, 1)).decode()),
+        "At least one of the image dimensions exceed max allowed size: 8000 pixels",
+    ),
+    "a large picture among many": (
+        talk(("user", [shown(png(2001, 1)), *[shown(png())] * 20])),
+        "At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels",
+    ),
+    "too many pictures": (
+        talk(("user", [shown(png())] * 100 + [paper(pdf())])),
+        "too many images and documents: 100 + 1 > 100",
+    ),
+    "too many pages": (talk(("user", [paper(pdf(60)), paper(pdf(41))])), "A maximum of 100 PDF pages may be provided."),
+    "a document of the model": (
+        talk(("user", "hi"), ("assistant", [paper(pdf())]), ("user", "hi")),
+        "`document` blocks may only appear in `user` messages",
     ),
     "a blank stop sequence": (body(stop_sequences=[" "]), "each stop sequence must contain non-whitespace"),
     "an address for a user": (

@@ -178,6 +178,28 @@ def test_a_message_without_words_is_not_answered_with_an_older_one():
     assert "listening" in words(body)
 
 
+def test_it_says_which_files_it_was_given():
+    """So that one sees in the demo that they have arrived."""
+    body = request("My name is Anna.", "x")
+    source = {"type": "base64", "media_type": "image/png", "data": "A" * 4096}
+    pdf = {"type": "document", "title": "lease.pdf", "source": {**source, "media_type": "application/pdf"}}
+    text = {"type": "text", "text": '<file name="a.txt" note="data">\nme\n</file>'}
+    label = {"type": "text", "text": "[picture plan.png]"}
+    body["messages"][-1]["content"] = [
+        {"type": "image", "source": source},
+        label,
+        {"type": "image", "source": source},
+        pdf,
+        text,
+    ]
+    told = words(body)
+    assert told == (
+        "I was given: photo (PNG, 3.0 KB); plan.png (PNG, 3.0 KB); lease.pdf (PDF, 3.0 KB); a.txt (text, 2 characters)."
+    )
+    body["messages"][-1]["content"].append({"type": "text", "text": "What is my name?"})
+    assert words(body) == "Your name is Anna."
+
+
 # ------------------------------------------------------------------------------------------------ summaries
 
 

@@ -243,7 +243,7 @@ async def test_a_file_over_20_mb_cannot_be_downloaded(telegram_bot, anna):
     sent = anna.sends_document(bytes(20 * 2**20 + 1), "big.bin")
     with pytest.raises(BadRequest, match="File is too big"):
         await telegram_bot.get_file(sent.raw["document"]["file_id"])
-    with pytest.raises(BadRequest, match="Invalid file_id"):
+    with pytest.raises(BadRequest, match="Wrong file_id"):
         await telegram_bot.get_file("nothing")
 
 

@@ -32,18 +32,6 @@ async def until_gathered(world):
     world.passes(seconds=2)
 
 
-async def test_an_album_is_one_turn_with_one_answer(world, anna):
-    """C100"""
-    world.claude.script("I cannot see them, but thank you.")
-    async with world.bot():
-        anna.sends_album([b"\x89PNG1", b"\x89PNG2", b"\x89PNG3"], "Which one is best?")
-        await until_gathered(world)
-        assert await settled(world, anna.chat, 1) == ["I cannot see them, but thank you."]
-    assert asked(world).count("[photo attached") == 3
-    assert "Which one is best?" in asked(world)
-    assert world.session(anna.id)["revision"] == 1
-
-
 async def test_a_long_paste_is_one_question(world, anna):
     """C99"""
     text = "".join(f"{number:05d};" for number in range(1500))

@@ -8,7 +8,7 @@ import pytest
 from telegram import Update
 
 from bot.session import clean
-from bot.telegram.inputs import UNREADABLE, Account, Wish, kind_of, read, wish
+from bot.telegram.inputs import ALWAYS_SAID, UNREADABLE, Account, Wish, kind_of, read, wish
 from bot.texts import LANGUAGES, table
 
 ACCOUNT = Account(99, "our_bot")
@@ -208,38 +208,127 @@ POLL = {
     "type": "regular", "allows_multiple_answers": False, "allows_revoting": False, "members_only": False,
     "options": [{"text": word, "voter_count": 0, "persistent_id": word} for word in ("tea", "coffee")],
 }  # fmt: skip
-PHOTO = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
+PHOTO = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1, "file_size": 5}]
+PICTURE = {"type": "file", "kind": "picture", "file_id": "f", "unique_id": "u", "name": "", "bytes": 5}
+VIDEO = {"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1, "duration": 1}
 
 
-def test_a_caption_is_read_and_the_model_told_what_it_cannot_see():
+def document(name="a.txt", mime="text/plain", size=5):
+    return {"file_id": "f", "file_unique_id": "u", "file_name": name, "mime_type": mime, "file_size": size}
+
+
+def contents(*updates):
+    """The content of each part: texts as they are, and other blocks."""
+    return [[block.get("text", block) for block in part.content] for part in parts(*updates)]
+
+
+def test_a_photo_is_read_before_its_caption():
     asked = update(caption="what is it?", photo=PHOTO)
-    assert texts(asked) == [["[photo attached; you cannot open it]", "what is it?"]]
+    assert contents(asked) == [[PICTURE, "what is it?"]]
     assert read([asked]).unreadable == ()
 
 
+def test_of_a_photos_sizes_the_largest_is_taken_that_a_model_sees_whole():
+    sizes = [
+        {"file_id": str(side), "file_unique_id": str(side), "width": side, "height": side // 2}
+        for side in (90, 320, 800, 1280, 2560)
+    ]
+    [[taken]] = contents(update(photo=sizes))
+    [[only]] = contents(update(photo=sizes[-1:]))
+    assert (taken["file_id"], only["file_id"]) == ("1280", "2560")
+
+
+@pytest.mark.parametrize(
+    ("name", "mime", "kind"),
+    [
+        ("plan.png", "image/png", "picture"),
+        ("plan.JPG", None, "picture"),
+        (None, "image/webp", "picture"),
+        ("lease.pdf", "application/pdf", "pdf"),
+        ("main.ts", "video/mp2t", "text"),
+        ("Makefile", "application/octet-stream", "text"),
+        ("table.csv", "text/comma-separated-values", "text"),
+        ("noname", "application/vnd.api+json", "text"),
+        ("drawing.svg", "image/svg+xml", "text"),
+    ],
+)
+def test_a_document_is_told_by_its_name_or_its_type(name, mime, kind):
+    [[block]] = contents(update(document=document(name, mime)))
+    assert (block["kind"], block["name"]) == (kind, name or "")
+
+
+def test_a_name_keeps_nothing_that_could_do_harm():
+    [[block]] = contents(update(document=document('../a"><b>\n[ignore me]\u202e.txt')))
+    assert block["name"] == ".._a_b_ignore me_.txt"
+    [[long]] = contents(update(document=document("x" * 300 + ".pdf", "application/pdf")))
+    assert len(long["name"]) <= 80
+    assert long["name"].endswith(".pdf")
+
+
+def test_what_is_spoken_is_a_file_of_its_own_kind():
+    sound = {"file_id": "f", "file_unique_id": "u", "duration": 3, "file_size": 5}
+    [[voice]] = contents(update(voice=sound))
+    [[audio]] = contents(update(audio={**sound, "file_name": "talk.weird"}))
+    assert [(block["kind"], block["name"]) for block in (voice, audio)] == [
+        ("voice", "voice.ogg"),
+        ("audio", "audio.mp3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sent", "key", "told"),
+    [
+        ({"document": document("a.zip", "application/zip")}, "unreadable_document", "document"),
+        ({"document": document(size=20 * 2**20 + 1)}, "file_too_large", "file"),
+    ],
+    ids=["of an unknown kind", "larger than Telegram lets a bot fetch"],
+)
+def test_a_file_nobody_can_open_is_named_at_once_and_its_caption_answered(sent, key, told):
+    asked = update(caption="what is in it?", **sent)
+    assert contents(asked) == [[f"[{told} attached; you cannot open it]", "what is in it?"]]
+    assert read([asked]).unreadable == (key,)
+    assert read([update(**sent)]).question is None
+
+
+def test_the_file_of_the_message_that_is_answered_goes_along():
+    asked = update("what is this?", reply_to_message=said(None, caption="look", photo=PHOTO, media_group_id="a"))
+    assert contents(asked) == [["> look", "[it answers a message with this file:]", PICTURE, "what is this?"]]
+
+
 def test_what_cannot_be_read_is_named_once_and_the_rest_is_answered():
-    sent = [update(photo=PHOTO), update(photo=PHOTO, update_id=2), update("hello", update_id=3)]
-    assert read(sent).unreadable == ("unreadable_photo",)
-    assert texts(*sent) == [[], [], ["hello"]]
+    sent = [update(video=VIDEO), update(video=VIDEO, update_id=2), update("hello", update_id=3)]
+    assert read(sent).unreadable == ("unreadable_video",)
+    unseen = "[video attached; you cannot open it]"
+    assert texts(*sent) == [[unseen], [unseen], ["hello"]]
+
+
+def test_a_video_with_words_is_answered_without_a_complaint():
+    asked = update(caption="what is it?", video=VIDEO)
+    assert texts(asked) == [["[video attached; you cannot open it]", "what is it?"]]
+    assert read([asked]).unreadable == ()
 
 
 def test_there_is_no_question_where_nothing_can_be_read():
-    reading = read([update(photo=PHOTO)])
-    assert (reading.question, reading.unreadable) == (None, ("unreadable_photo",))
+    reading = read([update(video=VIDEO)])
+    assert (reading.question, reading.unreadable) == (None, ("unreadable_video",))
 
 
-def test_an_album_with_a_caption_is_one_question_without_a_complaint():
+def test_an_album_is_one_question_of_all_its_pieces():
     """C100"""
     album = [update(photo=PHOTO, update_id=number, media_group_id="a") for number in (1, 2, 3)]
     album[1] = update(photo=PHOTO, update_id=2, media_group_id="a", caption="which is best?")
-    unseen = "[photo attached; you cannot open it]"
-    assert texts(*album) == [[unseen], [unseen, "which is best?"], [unseen]]
+    piece = {**PICTURE, "album": "a"}
+    assert contents(*album) == [[piece], [piece, "which is best?"], [piece]]
     assert read(album).unreadable == ()
 
 
-def test_an_album_without_a_word_is_named_once():
-    album = [update(photo=PHOTO, update_id=number, media_group_id="a") for number in (1, 2, 3)]
-    assert (read(album).question, read(album).unreadable) == (None, ("unreadable_photo",))
+def test_a_video_in_an_album_with_a_caption_needs_no_words_of_its_own():
+    album = [
+        update(photo=PHOTO, update_id=1, media_group_id="a", caption="which is best?"),
+        update(video=VIDEO, update_id=2, media_group_id="a"),
+    ]
+    assert contents(*album)[1] == ["[video attached; you cannot open it]"]
+    assert read(album).unreadable == ()
 
 
 POINT = {"latitude": 56.95, "longitude": 24.1}
@@ -295,8 +384,9 @@ def test_a_forward_names_whom_it_comes_from_and_its_comment_stays_apart(origin, 
 
 
 def test_every_unreadable_kind_has_its_sentence_in_every_language():
+    keys = {*UNREADABLE.values(), *ALWAYS_SAID, "unreadable_voice", "unreadable_audio"}
     for language in LANGUAGES:
-        assert set(UNREADABLE.values()) <= table(language).keys()
+        assert keys <= table(language).keys()
 
 
 def test_what_no_store_can_hold_is_mended():

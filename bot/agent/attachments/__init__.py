@@ -18,8 +18,9 @@ from typing import Any, TypeVar
 from bot.agent.attachments.bounds import files_of, fitting, shown
 from bot.agent.attachments.opening import opened
 from bot.errors import FileBroken, FileError, FileUnavailable
+from bot.legible import named
 from bot.ports import CountTokens, Files, Json, Part, Question, Reply, Transcribe
-from bot.session import Block, Session, named, text_block
+from bot.session import Block, Session, text_block
 from bot.tokens import message_tokens, rough
 
 __all__ = ["Attachments", "are_late", "files_of", "without_files"]

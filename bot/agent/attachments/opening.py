@@ -16,7 +16,9 @@ from bot.agent.attachments.pictures import measured
 from bot.agent.attachments.writing import deciphered
 from bot.agent.calls import cap
 from bot.errors import FileBroken, PictureTooLarge, TooManyPages
-from bot.session import Block, named, text_block
+from bot.legible import named
+from bot.session import Block, text_block
+from bot.tokens import PAGE_TOKENS
 
 PICTURE_CHARS = 5 * 2**20
 """Of base64: the least of what the ways to Claude allow."""
@@ -25,7 +27,6 @@ PIXELS_OF_A_TOKEN = 750
 PICTURE_TOKENS = 1_600
 """A larger picture is made smaller by the provider."""
 MOST_PAGES = 100
-PAGE_TOKENS = 2_000
 BYTES_OF_A_PAGE = 50_000
 MOST_PAGES_GUESSED = 30
 """Where a PDF hides them: room is made for this many, not for more that may not be there."""

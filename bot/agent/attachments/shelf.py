@@ -21,7 +21,7 @@ class Kept:
     content: bytes
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Shelf:
     """Implements Files before another one. The one asked for least lately gives way first."""
 

@@ -123,6 +123,9 @@ def _echo(_talk: Talk, found: re.Match[str]) -> Answer:
 
 
 def _small_talk(talk: Talk) -> Answer:
+    if talk.seen:
+        files = "; ".join(talk.seen)
+        return say(talk.choose(f"I was given: {files}.", f"Мне прислали: {files}."))
     seen = len(talk.said)
     return say(
         talk.choose(

@@ -7,14 +7,13 @@ messages: other servers behind the same protocol do not, and our bot must run on
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.demo.claude.cache import BREAKPOINTS, breakpoints
+from bot.demo.claude.media import nested, sources_allowed
 from bot.demo.claude.models import Offer
 from bot.demo.claude.prompt import Item, blocks_of
 from bot.demo.claude.refusals import Refused
@@ -25,20 +24,12 @@ Json = Mapping[str, Any]
 
 USER_ONLY = {"tool_result", "document", "image", "search_result"}
 ASSISTANT_ONLY = {"tool_use", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result"}
-MAGIC = {
-    "image/png": (b"\x89PNG",),
-    "image/jpeg": (b"\xff\xd8\xff",),
-    "image/gif": (b"GIF8",),
-    "image/webp": (b"RIFF",),
-    "application/pdf": (b"%PDF",),
-}
-IMAGE_BYTES = 10_485_760
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
 
 
 def check(body: Json, offer: Offer) -> None:
     """Raise Refused for the first rule the request breaks."""
-    for rule in (_roles, _words, _places, _sources, _pairs, check_tools, _limits):
+    for rule in (_roles, _words, _places, sources_allowed, _pairs, check_tools, _limits):
         rule(body)
     check_thinking(body, offer)
 
@@ -79,7 +70,7 @@ def _paused(message: Json) -> bool:
 
 def _words(body: Json) -> None:
     for where, content in (("system", body.get("system") or ()), *_contents(body)):
-        for block in _nested(blocks_of(content)):
+        for block in nested(blocks_of(content)):
             if block["type"] != "text":
                 continue
             if not block["text"]:
@@ -92,15 +83,6 @@ def _contents(body: Json) -> Iterable[tuple[str, Any]]:
     return (("messages", message["content"]) for message in body["messages"])
 
 
-def _nested(blocks: Iterable[Json]) -> Iterable[Json]:
-    """The blocks, and those inside their results."""
-    for block in blocks:
-        yield block
-        inner = block.get("content")
-        if block["type"] == "tool_result" and isinstance(inner, list):
-            yield from inner
-
-
 def _places(body: Json) -> None:
     for place, message in enumerate(body["messages"]):
         wrong, other = (USER_ONLY, "user") if message["role"] == "assistant" else (ASSISTANT_ONLY, "assistant")
@@ -110,32 +92,6 @@ def _places(body: Json) -> None:
                 raise Refused(f"{where}: `{block['type']}` blocks may only appear in `{other}` messages")
             if message["role"] == "user" and block["type"] == "text" and block.get("citations"):
                 raise Refused(f"{where}.text.citations: citations may not be set on text blocks of `user` messages")
-
-
-def _sources(body: Json) -> None:
-    for place, message in enumerate(body["messages"]):
-        for index, block in enumerate(blocks_of(message["content"])):
-            for inner in _nested([block]):
-                source = inner.get("source")
-                if isinstance(source, dict) and source["type"] == "base64":
-                    _source(f"messages.{place}.content.{index}.{inner['type']}.source.base64", source)
-
-
-def _source(where: str, source: Json) -> None:
-    try:
-        raw = base64.b64decode(source["data"], validate=True)
-    except binascii.Error:
-        raise Refused(f"{where}.data: invalid base64 data") from None
-    kind = source["media_type"]
-    if kind.startswith("image/") and len(source["data"]) > IMAGE_BYTES:
-        raise Refused(f"{where}: image exceeds 10 MB maximum: {len(source['data'])} bytes > {IMAGE_BYTES} bytes")
-    if not raw.startswith(MAGIC[kind]):
-        actual = next((name for name, magic in MAGIC.items() if raw.startswith(magic)), None)
-        raise Refused(
-            f"{where}.data: The file was specified using the {kind} media type, but appears to be a {actual} file"
-            if actual
-            else f"{where}.data: Could not process {kind.split('/')[0]}"
-        )
 
 
 def _pairs(body: Json) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Any
@@ -14,6 +14,8 @@ from bot.demo.claude.prompt import blocks_of
 STAMP = re.compile(r"^\s*(?:\[\d{4}-\d\d-\d\d[^\]]*\]|<sent\b[^>]*/>)\s*", re.MULTILINE)
 SUMMARY = re.compile(r"<conversation_summary\b[^>]*>(.*?)</conversation_summary>", re.DOTALL)
 TASK = re.compile(r"<task\b[^>]*>(.*?)</task>", re.DOTALL)
+FILE = re.compile(r'<file name="([^"]*)"[^>]*>(.*?)</file>', re.DOTALL)
+LABEL = re.compile(r"\[picture ([^\]\n:]+)\]")
 TAG = re.compile(r"</?[a-z_]+\b[^>\n]{0,80}>")
 
 
@@ -35,6 +37,8 @@ class Talk:
     said: tuple[str, ...]
     tools: dict[str, Json]
     results: tuple[Result, ...]
+    seen: tuple[str, ...] = ()
+    """The files that came with the last message, each in a few words."""
 
     @property
     def last(self) -> str:
@@ -64,12 +68,15 @@ def read(body: Json) -> Talk:
     said = [*filter(None, spoken[:-1]), *(filter(None, spoken[-1:]) if results else spoken[-1:])]
     allowed = (body.get("tool_choice") or {}).get("type") != "none"
     tools = {tool["name"]: tool for tool in body.get("tools") or () if allowed and "input_schema" in tool}
-    return Talk(_found(SUMMARY, texts), _found(TASK, texts[-1:]), tuple(said), tools, results)
+    seen = tuple(_files(body["messages"][-1]))
+    return Talk(_found(SUMMARY, texts), _found(TASK, texts[-1:]), tuple(said), tools, results, seen)
 
 
 def bare(text: str) -> str:
-    """What the user said, without what the program added: summary, task, time stamps."""
-    return STAMP.sub("", TASK.sub("", SUMMARY.sub("", text))).strip()
+    """What the user said, without what the program added: files, summary, task, time stamps."""
+    for added in (FILE, LABEL, SUMMARY, TASK, STAMP):
+        text = added.sub("", text)
+    return text.strip()
 
 
 def _found(pattern: re.Pattern[str], texts: Sequence[str]) -> str:
@@ -78,6 +85,20 @@ def _found(pattern: re.Pattern[str], texts: Sequence[str]) -> str:
 
 def _words(message: Json) -> str:
     return "\n".join(block["text"] for block in blocks_of(message["content"]) if block["type"] == "text")
+
+
+def _files(message: Json) -> Iterator[str]:
+    """The files of a message: what they are called, of which kind they are, and how large."""
+    name = ""
+    for block in blocks_of(message["content"]):
+        if block["type"] == "text":
+            yield from (
+                f"{found[1]} (text, {len(found[2].strip())} characters)" for found in FILE.finditer(block["text"])
+            )
+            name = label[1] if (label := LABEL.fullmatch(block["text"])) else ""
+        elif source := block.get("source"):
+            kind, size = source["media_type"].rpartition("/")[2].upper(), len(source.get("data", "")) * 3 // 4
+            yield f"{block.get('title') or name or 'photo'} ({kind}, {size / 1024:.1f} KB)"
 
 
 def _results(messages: Sequence[Json]) -> tuple[Result, ...]:

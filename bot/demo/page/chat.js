@@ -119,7 +119,7 @@ export class Pane {
     const kind = file.type.startsWith("image/") ? "photo" : "document";
     const told = { name: file.name, mime: file.type || "application/octet-stream", content: address.split(",")[1] };
     await this.#try("upload", { kind, caption: this.field.value.trim(), ...told });
-    if (kind === "photo") this.field.value = "";
+    this.field.value = "";
     target.value = "";
   }
 

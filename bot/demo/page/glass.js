@@ -9,6 +9,9 @@ const TEXT_MOST = 400;
 
 const SAID = {
   text: ({ text }) => text,
+  file: ({ kind, name, bytes }) => `[${kind}] ${name} · ${bytes} B`,
+  image: ({ source }) => `[${source.media_type}]`,
+  document: ({ title = "", source }) => `[${source.media_type}] ${title}`,
   tool_use: ({ name, input }) => `→ ${name} ${typeof input === "string" ? input : JSON.stringify(input)}`,
   tool_result: ({ content }) => `← ${said(content ?? "")}`,
 };

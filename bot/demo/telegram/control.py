@@ -97,7 +97,7 @@ class Control:
         if told.get("kind") == "photo":
             return person.sends_photo(content, told.get("caption", ""), chat=self._chat(told)).json()
         name, mime = told.get("name", "file.bin"), told.get("mime", "application/octet-stream")
-        return person.sends_document(content, name, mime, chat=self._chat(told)).json()
+        return person.sends_document(content, name, mime, told.get("caption", ""), chat=self._chat(told)).json()
 
     def topic(self, told: Json) -> Json:
         return {"thread": self._person(told).topic(told["name"], self._chat(told))}

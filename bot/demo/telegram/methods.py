@@ -79,7 +79,7 @@ def answer_callback_query(world: World, params: Params) -> bool:
 def get_file(world: World, params: Params) -> Json:
     stored = world.files.get(params.text("file_id"))
     if stored is None:
-        raise bad("invalid file_id")
+        raise bad("wrong file_id or the file is temporarily unavailable")
     if len(stored.content) > DOWNLOAD_BYTES:
         raise bad("file is too big")
     return {**stored.json(), "file_path": stored.path}

@@ -50,12 +50,18 @@ class Surface:
         return response or web.Response()
 
     async def download(self, request: web.Request) -> web.Response:
-        """A file, by the path getFile gave."""
+        """A file, by the path getFile gave. Its faults are those of "download"."""
         found = (stored for stored in self.world.files.values() if stored.path == request.match_info["path"])
         stored = next(found, None)
         if request.match_info["token"] != self.token or stored is None:
             return _refused(NOT_FOUND)
-        return web.Response(body=stored.content, content_type="application/octet-stream")
+        if fault := self.faults.take("download", None):
+            await fault.wait()
+        if fault and fault.drop and request.transport is not None:
+            request.transport.abort()
+        return web.Response(
+            body=stored.content, content_type="application/octet-stream", status=(fault and fault.page) or 200
+        )
 
     def _check_token(self, token: str) -> Refused | None:
         """Telegram calls a malformed token not found, a wrong one unauthorized."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,8 @@ from bot.demo.telegram.privacy import hears
 from bot.demo.telegram.rules import TEXT_UNITS, Json
 from bot.demo.telegram.world import World
 
-PNG = b"\x89PNG\r\n\x1a\n"
-"""A photo, for those who do not look at it."""
+PNG = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+"""A photo, for those who do not look at it: one dot."""
 ALBUM = range(2, 11)
 """How many items an album has."""
 
@@ -70,13 +71,15 @@ class Voice:
         content: bytes,
         name: str = "notes.txt",
         mime: str = "text/plain",
+        caption: str = "",
         *,
         chat: Chat | None = None,
         **fields: Any,
     ) -> Shown:
         """Send a file."""
         stored = self.world.store(content, name, mime, "documents")
-        return self.sends({"document": {**stored.json(), "file_name": name, "mime_type": mime}, **fields}, chat=chat)
+        document = {**stored.json(), "file_name": name, "mime_type": mime}
+        return self.sends({"document": document, **_worded(caption, "caption"), **fields}, chat=chat)
 
     def sends_voice(self, content: bytes, seconds: int = 3, *, chat: Chat | None = None) -> Shown:
         """Send a voice note."""

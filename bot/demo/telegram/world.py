@@ -147,6 +147,10 @@ class World:
         self.files[stored.file_id] = stored
         return stored
 
+    def forget(self, file_id: str) -> None:
+        """Keep a file no longer, as Telegram does when nobody has asked for it in a long time."""
+        self.files.pop(file_id)
+
     def bot_moved(self, chat: Chat, before: Standing, by: Json) -> None:
         """Tell the bot that its place in a chat changed."""
         old, new = (_member(self.bot, standing) for standing in (before, chat.standing))
