@@ -38,8 +38,8 @@ class Entry:
     """More is likely to follow at once: a piece of a long paste or of an album, a forward."""
     sent: int = 0
     """How many parts of the answer to the turn this entry opened were sent by earlier runs."""
-    preview: int | None = None
-    """The message that showed this answer while it grew; the answer takes its place."""
+    previews: tuple[int, ...] = ()
+    """The messages that showed this answer while it grew; its parts take their places."""
     replaces: int | None = None
     """The turn in whose place this corrected question is to be answered."""
 
@@ -139,11 +139,11 @@ class Record(Protocol):
     async def part_sent(self, turn: int, message_id: int | None) -> None:
         """One more part of this turn's answer was sent; None: nobody can say whether it arrived."""
 
-    def preview(self, turn: int) -> int | None:
-        """The message that shows this turn's answer while it grows, in a place that has no drafts."""
+    def previews(self, turn: int) -> Sequence[int]:
+        """The messages that show this turn's answer while it grows, in a place that has no drafts."""
 
-    async def previewed(self, turn: int, message_id: int | None) -> None:
-        """That message was sent; None: it serves for something else now."""
+    async def previewed(self, turn: int, *message_ids: int) -> None:
+        """These are the messages now; none: they serve for something else, or are gone."""
 
     def uncertain(self) -> int | None:
         """The turn of this lane whose answer may not have arrived, until it was offered again."""

@@ -29,6 +29,7 @@ class Screen:
     def __init__(self):
         self.shown = ""
         self.taken_back = []
+        self.statuses = []
 
     def grow(self, delta):
         self.shown += delta
@@ -36,6 +37,9 @@ class Screen:
     def restart(self):
         self.taken_back.append(self.shown)
         self.shown = ""
+
+    def status(self, key):
+        self.statuses.append(key)
 
     async def notice(self, key, **values):
         raise AssertionError("the agent gives no notices")

@@ -143,7 +143,7 @@ class _Turn:
             if is_last:
                 break
             if reason == "tool_use" and wanted:
-                self.messages.append({"role": "user", "content": list(await self.calls.answer(wanted))})
+                self.messages.append({"role": "user", "content": list(await self.use(wanted))})
             elif reason == "pause_turn" and not wanted and resumed < self.agent.limits.resumes:
                 resumed += 1
             else:
@@ -178,6 +178,14 @@ class _Turn:
         least = spent + min(LEAST_ANSWER, request.max_tokens)
         granted = await purse.reserve(self.context.owner, self.context.turn, least, spent + request.max_tokens)
         return replace(request, max_tokens=granted - spent)
+
+    async def use(self, wanted: Sequence[Block]) -> Sequence[Block]:
+        """The results of these calls; while they run, the person sees what is being done."""
+        self.screen.status(self.agent.toolbox.status_of(wanted[0]["name"]))
+        try:
+            return await self.calls.answer(wanted)
+        finally:
+            self.screen.status("")
 
     async def wait(self, attempt: int, error: ModelError) -> None:
         """Sleep before the next try, or raise `error` where waiting does not help or no try or time is left."""

@@ -16,6 +16,10 @@ class Screen:
         self._reply.grow(delta if self.fresh else self._gap + delta)
         self.fresh += delta
 
+    def status(self, key: str) -> None:
+        """What is being done beside writing; empty: nothing."""
+        self._reply.status(key)
+
     def keep(self, gap: str) -> None:
         """The running call is done; should more words follow, `gap` stands before them."""
         self._kept += self._gap + self.fresh if self.fresh else ""

@@ -23,6 +23,8 @@ from bot.owner import Owner, Place
 from bot.ports import Json
 from bot.session import Task
 
+STATUS = "status_other"
+
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _IDENTITY = frozenset({"owner", "user", "chat", "session", "tenant", "thread", "place", "lane"})
@@ -67,6 +69,8 @@ class Tool:
     has_effect: bool = False
     """It acts on the world outside (sends, orders, pays): never run twice for one call of the model, not even when the
     process dies. What is kept in our own store is safe by its operation id and needs no such care."""
+    status: str = STATUS
+    """Names the words that a person sees while it runs."""
 
     @property
     def spec(self) -> Json:
@@ -90,6 +94,10 @@ class Toolbox:
             _check(tool)
             self._tools[tool.name] = tool
         self.specs: tuple[Json, ...] = (*(tool.spec for tool in self._tools.values()), *of_provider)
+
+    def status_of(self, name: str) -> str:
+        """Names what a person sees while this tool runs."""
+        return self._tools[name].status if name in self._tools else STATUS
 
     async def run(self, context: ToolContext, name: str, arguments: Json) -> str:
         """Check the arguments against the tool's schema, then run it. Raises ToolFailed for both."""

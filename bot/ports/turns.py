@@ -81,6 +81,9 @@ class Reply(Protocol):
     def restart(self) -> None:
         """What `grow` has shown so far is void: the model call is being repeated."""
 
+    def status(self, key: str) -> None:
+        """What is being done beside writing, named by its key in `texts`; empty: nothing. Never blocks, never fails."""
+
     async def notice(self, key: str, **values: str) -> None:
         """Say one of our own sentences, named by its key in `texts`."""
 

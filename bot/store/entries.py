@@ -49,6 +49,6 @@ def to_entry(document: Document, lane_of: LaneOf) -> Entry | None:
         cancels=document["cancels"],
         gathers=document["gathers"],
         sent=len(document["sent"]),
-        preview=document.get("preview"),
+        previews=tuple(document.get("previews", ())),
         replaces=document.get("replaces"),
     )

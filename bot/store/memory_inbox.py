@@ -141,7 +141,7 @@ class MemoryRecord:
 
     def __init__(self) -> None:
         self._sent: Counter[int] = Counter()
-        self._previews: dict[int, int] = {}
+        self._previews: dict[int, tuple[int, ...]] = {}
         self._uncertain: int | None = None
         self._effects: set[tuple[int, str, str]] = set()
 
@@ -160,14 +160,11 @@ class MemoryRecord:
     async def part_sent(self, turn: int, message_id: int | None) -> None:  # noqa: ARG002 - the port's signature
         self._sent[turn] += 1
 
-    def preview(self, turn: int) -> int | None:
-        return self._previews.get(turn)
+    def previews(self, turn: int) -> Sequence[int]:
+        return self._previews.get(turn, ())
 
-    async def previewed(self, turn: int, message_id: int | None) -> None:
-        if message_id is None:
-            self._previews.pop(turn, None)
-        else:
-            self._previews[turn] = message_id
+    async def previewed(self, turn: int, *message_ids: int) -> None:
+        self._previews[turn] = message_ids
 
     def uncertain(self) -> int | None:
         return self._uncertain

@@ -6,6 +6,7 @@ been there, which is a LaneLost.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from pymongo.asynchronous.collection import AsyncCollection
@@ -38,7 +39,7 @@ class MongoRecord:
         self._inbox = inbox
         self._claim = batch.claim
         self._sent = {entry.id: entry.sent for entry in batch.entries}
-        self._previews = {entry.id: entry.preview for entry in batch.entries}
+        self._previews = {entry.id: entry.previews for entry in batch.entries}
 
     def require_lease(self) -> None:
         if not self._inbox.holds(self._claim):
@@ -47,13 +48,13 @@ class MongoRecord:
     def parts_sent(self, turn: int) -> int:
         return self._sent.get(turn, 0)
 
-    def preview(self, turn: int) -> int | None:
-        return self._previews.get(turn)
+    def previews(self, turn: int) -> Sequence[int]:
+        return self._previews.get(turn, ())
 
-    async def previewed(self, turn: int, message_id: int | None) -> None:
-        if not await self._write(turn, {}, {"$set": {"preview": message_id}}):
+    async def previewed(self, turn: int, *message_ids: int) -> None:
+        if not await self._write(turn, {}, {"$set": {"previews": list(message_ids)}}):
             raise LaneLost
-        self._previews[turn] = message_id
+        self._previews[turn] = message_ids
 
     async def part_sent(self, turn: int, message_id: int | None) -> None:
         sent = self.parts_sent(turn)

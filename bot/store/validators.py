@@ -130,7 +130,8 @@ INBOX: Rule = {
             "fence": _COUNT,
             "sent": _list({"bsonType": ["int", "long", "string"]}),
             "effects": _list(_record(tool=_TEXT, argsHash=_TEXT)),
-            "preview": _INT_OR_NULL,
+            "previews": _list(_INT),
+            "preview": _INT_OR_NULL,  # written by the version before
         },
     }
 }

@@ -4,7 +4,8 @@ What Telegram refuses is repaired and sent again: formatting it cannot read, a t
 moved. A 429 is waited out by its chat and by no other; previews and the typing indicator are not worth a wait and go
 out where there is room. A message is repeated only when it cannot have arrived; where that is uncertain (the request
 was out, the answer never came) it is not, since Telegram knows no key by which it could tell the copy. Tries and
-waiting are bounded.
+waiting are bounded. Who says something in several parts takes the floor in its chat first, so that the parts of two
+answers do not mix.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import httpx
 from telegram import Bot, InlineKeyboardMarkup, InputFile, ReplyParameters
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
 
-from bot.errors import ChatBusy, ChatUnreachable, DeliveryError, StoreError
+from bot.errors import ChatBusy, DeliveryError, StoreError
 from bot.owner import Place
 from bot.telegram.limiter import Limiter
+from bot.telegram.refusals import Outgoing, pause_of, reason_of, repaired
 from bot.telegram.splitting import Chunk
 
 log = logging.getLogger(__name__)
@@ -36,21 +38,9 @@ TYPING_SECONDS = 4.5
 """Telegram shows the indicator for five seconds."""
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
-UNREACHABLE = ("chat not found", "not enough rights", "have no rights", "chat_write_forbidden", "topic_closed")
-"""400s that say the same as a 403: nobody will read this, however often it is sent."""
-
 Sleep = Callable[[float], Awaitable[None]]
 Moved = Callable[[int, int], Awaitable[None]]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A message on its way; a repair makes another one of it."""
-
-    chat_id: int
-    thread_id: int | None
-    chunk: Chunk
 
 
 class Gateway:
@@ -71,6 +61,11 @@ class Gateway:
         self._longest_wait = longest_wait
         self.sleep = sleep
         self._limiter = limiter or Limiter(lambda: asyncio.get_running_loop().time())
+        self._floors: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+
+    def floor(self, place: Place) -> asyncio.Lock:
+        """Held by whoever speaks in this chat; no preview comes between."""
+        return self._floors.setdefault(place.chat_id, asyncio.Lock())
 
     async def send(
         self, place: Place, chunk: Chunk, *, reply_to: int | None = None, markup: InlineKeyboardMarkup | None = None
@@ -128,6 +123,19 @@ class Gateway:
             return message_id
 
         return await self._show(Outgoing(place.chat_id, place.thread_id, chunk), attempt)
+
+    async def withdraw(self, place: Place, message_id: int) -> None:
+        """Delete a message of ours; one that is gone, or cannot be deleted any more, is no error."""
+
+        async def attempt(outgoing: Outgoing) -> bool:
+            return await self._bot.delete_message(outgoing.chat_id, message_id)
+
+        try:
+            await self._deliver(Outgoing(place.chat_id, None, Chunk("")), attempt, is_idempotent=True)
+        except ChatBusy:
+            raise
+        except DeliveryError as error:
+            log.info("a message could not be withdrawn: %s", error)
 
     async def keep_typing(self, place: Place, is_obvious: Callable[[], bool] = lambda: False) -> None:
         """Show that an answer is being written, until cancelled. Not worth a second try, nor an error."""
@@ -188,13 +196,14 @@ class Gateway:
 
     async def _show(self, outgoing: Outgoing, attempt: Callable[[Outgoing], Awaitable[T]]) -> T | None:
         """Try a courtesy once; without formatting where Telegram cannot read it. None: there is no room for it now."""
-        if not self._limiter.has_room(outgoing.chat_id):
+        floor = self._floors.get(outgoing.chat_id)
+        if (floor is not None and floor.locked()) or not self._limiter.has_room(outgoing.chat_id):
             return None
         try:
             try:
                 return await attempt(outgoing)
             except BadRequest as refusal:
-                return await attempt(_repaired(outgoing, refusal))
+                return await attempt(repaired(outgoing, refusal))
         except RetryAfter as penalty:
             raise self._penalised(outgoing.chat_id, penalty) from penalty
         except TelegramError as failure:
@@ -239,7 +248,7 @@ class Gateway:
             except (BadRequest, Forbidden, ChatMigrated) as refusal:
                 if isinstance(refusal, ChatMigrated):
                     await self._note_move(outgoing.chat_id, refusal.new_chat_id)
-                outgoing = _repaired(outgoing, refusal)
+                outgoing = repaired(outgoing, refusal)
                 log.info("sending again in another way: %s", reason_of(refusal))
             except NetworkError as failure:
                 if not is_idempotent and not isinstance(failure.__cause__, NOT_SENT):
@@ -249,28 +258,3 @@ class Gateway:
             except TelegramError as failure:
                 raise DeliveryError(reason_of(failure)) from failure
         raise ChatBusy(UNREACHED.total_seconds())
-
-
-def _repaired(outgoing: Outgoing, refusal: TelegramError) -> Outgoing:
-    """Another way to send the same words. Raises DeliveryError when there is none left."""
-    reason = refusal.message.lower()
-    if isinstance(refusal, ChatMigrated):
-        return replace(outgoing, chat_id=refusal.new_chat_id, thread_id=None)
-    if isinstance(refusal, Forbidden) or any(sign in reason for sign in UNREACHABLE):
-        raise ChatUnreachable(reason_of(refusal)) from refusal
-    if "thread not found" in reason and outgoing.thread_id is not None:
-        return replace(outgoing, thread_id=None)
-    if outgoing.chunk.entities:
-        return replace(outgoing, chunk=Chunk(outgoing.chunk.text))
-    raise DeliveryError(reason_of(refusal)) from refusal
-
-
-def pause_of(penalty: RetryAfter) -> timedelta:
-    """How long to wait: Telegram's library gives seconds, or a timedelta where PTB_TIMEDELTA is set."""
-    pause = penalty.retry_after
-    return pause if isinstance(pause, timedelta) else timedelta(seconds=pause)
-
-
-def reason_of(error: TelegramError) -> str:
-    """Telegram's words, up to where something is quoted: ours, or a proxy's page."""
-    return f"{type(error).__name__}: {error.message.partition(chr(39))[0]}"

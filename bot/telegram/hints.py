@@ -64,6 +64,7 @@ class Hints:
 
     async def _send(self, place: Place, sentence: str) -> None:
         try:
-            await self._gateway.send(place, Chunk(sentence))
+            async with self._gateway.floor(place):
+                await self._gateway.send(place, Chunk(sentence))
         except DeliveryError as error:
             log.info("a hint could not be delivered: %s", error)

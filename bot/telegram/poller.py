@@ -19,7 +19,8 @@ from telegram.error import Conflict, NetworkError, RetryAfter, TelegramError
 from bot.errors import StoreError
 from bot.ops.logs import whereabouts
 from bot.ports import Clock, Json
-from bot.telegram.gateway import Sleep, pause_of, reason_of
+from bot.telegram.gateway import Sleep
+from bot.telegram.refusals import pause_of, reason_of
 
 log = logging.getLogger(__name__)
 

@@ -4,8 +4,10 @@ A preview is a courtesy. It is painted beside the turn and never delays it, not 
 the first failure no more in this turn; the answer itself is sent by others, when it is committed. What is being painted
 when the preview ends is finished first, so that no preview comes after the answer.
 
-A draft is named after its turn, so a press on its Stop button says which turn to stop. The message in a group is
-written down with the turn: the answer takes its place, also after a crash.
+While a tool runs, a few words after the text say what is being done; they are no part of the answer.
+
+A draft is named after its turn, so a press on its Stop button says which turn to stop. The messages in a group are
+written down with the turn: the parts of the answer take their places, also after a crash.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+from telegramify_markdown import utf16_len
 
 from bot.errors import BotError
 from bot.inbox import Record
@@ -22,7 +26,7 @@ from bot.ops.stopping import end, unless
 from bot.owner import Place
 from bot.telegram.formatting import chunks_of
 from bot.telegram.gateway import Gateway
-from bot.telegram.splitting import Chunk
+from bot.telegram.splitting import PART_UNITS, Chunk
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +48,12 @@ class Canvas(Protocol):
     def pace(self) -> float:
         """Seconds between two looks."""
 
+    @property
+    def opens_with_status(self) -> bool:
+        """Whether it may show what is being done before there is any word of the answer."""
+
     async def paint(self, chunks: Sequence[Chunk]) -> bool:
-        """Show the text as far as it has grown; False: there is no room for it now. Raises a BotError."""
+        """Show the text as far as it has grown; False: there is more of it than room now. Raises a BotError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +64,20 @@ class DraftCanvas:
     place: Place
     turn: int
     pace: float = 1.2
+    opens_with_status: bool = True
 
     async def paint(self, chunks: Sequence[Chunk]) -> bool:
         return await self.gateway.draft(self.place, self.turn, chunks[-1])
 
 
 class MessageCanvas:
-    """A message in a group; of a long text its first part."""
+    """Messages in a group, one for each part; at each look at most one of them is sent or changed.
+
+    What follows a file would stand before it in the end, so it is not shown beforehand.
+    """
 
     pace = 3.0
+    opens_with_status = False
 
     def __init__(self, gateway: Gateway, place: Place, turn: int, record: Record, reply_to: int | None) -> None:
         self._gateway = gateway
@@ -72,29 +85,38 @@ class MessageCanvas:
         self._turn = turn
         self._record = record
         self._reply_to = reply_to
-        self._shown: Chunk | None = None
+        self._shown: dict[int, Chunk] = {}
 
     async def paint(self, chunks: Sequence[Chunk]) -> bool:
-        if chunks[0] == self._shown:
-            return True
-        known = self._record.preview(self._turn)
-        message_id = await self._gateway.glimpse(self._place, chunks[0], message_id=known, reply_to=self._reply_to)
+        first_file = next((at for at, chunk in enumerate(chunks) if chunk.file is not None), len(chunks))
+        parts = [replace(chunk, file=None) for chunk in chunks[: first_file + 1]]
+        stale = [at for at, part in enumerate(parts) if self._shown.get(at) != part]
+        return not stale or (await self._paint_part(stale[0], parts[stale[0]]) and len(stale) == 1)
+
+    async def _paint_part(self, at: int, chunk: Chunk) -> bool:
+        known = self._record.previews(self._turn)
+        message_id = await self._gateway.glimpse(
+            self._place,
+            chunk,
+            message_id=known[at] if at < len(known) else None,
+            reply_to=None if at else self._reply_to,
+        )
         if message_id is None:
             return False
-        if message_id != known:
-            await self._record.previewed(self._turn, message_id)
-        self._shown = chunks[0]
+        if message_id not in known:
+            await self._record.previewed(self._turn, *known, message_id)
+        self._shown[at] = chunk
         return True
 
 
 class Preview:
-    """Shows a growing text on a canvas, until it is ended."""
+    """Shows a growing text, and what is being done, on a canvas, until it is ended."""
 
-    def __init__(self, canvas: Canvas, gateway: Gateway, record: Record, text: Callable[[], str]) -> None:
+    def __init__(self, canvas: Canvas, gateway: Gateway, record: Record, seen: Callable[[], tuple[str, str]]) -> None:
         self._canvas = canvas
         self._gateway = gateway
         self._record = record
-        self._text = text
+        self._seen = seen
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
         self._brush = asyncio.Lock()
@@ -137,9 +159,10 @@ class Preview:
         """Show what there is; the seconds until the next look."""
         self._record.require_lease()
         self._changed.clear()
-        text, began = self._text(), _now()
-        chunks = await chunks_of(text)
+        (text, status), began = self._seen(), _now()
+        words = await chunks_of(text)
         spent = _now() - began
+        chunks = _with_status(words, status) if words or self._canvas.opens_with_status else ()
         if chunks and not self._over.is_set():
             async with self._brush:
                 is_seen = await self._canvas.paint(chunks)
@@ -155,6 +178,16 @@ class Preview:
     async def _news(self) -> None:
         """Until the text has changed, or what is shown would fade."""
         await unless(self._changed, self._gateway.sleep(KEEP_ALIVE_SECONDS))
+
+
+def _with_status(words: tuple[Chunk, ...], status: str) -> tuple[Chunk, ...]:
+    """The text with what is being done below it, in a part of its own where it does not fit."""
+    if not status:
+        return words
+    *before, last = words or (Chunk(""),)
+    below = replace(last, text=f"{last.text}\n\n{status}".lstrip())
+    fits = last.file is None and utf16_len(below.text) <= PART_UNITS
+    return (*before, below) if fits else (*words, Chunk(status))
 
 
 def canvas_for(gateway: Gateway, place: Place, turn: int, record: Record, reply_to: int | None) -> Canvas:

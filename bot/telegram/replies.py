@@ -1,7 +1,7 @@
 """The way back to one person in one Place: typing, the answer as it grows, notices in their language, its parts.
 
-What shows an answer while it grows is a preview; where that is a message, the first part takes its place, and so does
-the sentence that says why there will be no answer.
+What shows an answer while it grows is a preview; where that is messages, the parts take their places, and the sentence
+that says why there will be no answer that of the first. Whoever speaks has the floor of the chat until it is all said.
 Part n + 1 is sent only after Telegram has confirmed part n, or nobody can say whether it arrived: then the rest must
 still go out. A notice is our own sentence and is sent literally; only the model's text is Markdown.
 """
@@ -9,6 +9,7 @@ still go out. A notice is our own sentence and is sent literally; only the model
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -43,6 +44,7 @@ class TelegramReply:
         self._reply_to = reply_to
         self._record = record
         self._grown: list[str] = []
+        self._status = ""
         self._typing: asyncio.Task[None] | None = None
         self._turn = 0
         self._repeated: int | None = None
@@ -53,7 +55,7 @@ class TelegramReply:
         if self._record is not None:
             self._turn = turn
             canvas = canvas_for(self._gateway, self._place, turn, self._record, self._reply_to)
-            self._preview = Preview(canvas, self._gateway, self._record, lambda: self.shown)
+            self._preview = Preview(canvas, self._gateway, self._record, lambda: (self.shown, self._status))
         return self
 
     async def __aenter__(self) -> Self:
@@ -83,6 +85,12 @@ class TelegramReply:
         if self._preview is not None:
             self._preview.changed()
 
+    def status(self, key: str) -> None:
+        """What is being done beside writing."""
+        self._status = text(key, self._language) if key else ""
+        if self._preview is not None:
+            self._preview.changed()
+
     async def notice(self, key: str, **values: str) -> None:
         """Say one of our own sentences."""
         await self.say(text(key, self._language, **values))
@@ -94,10 +102,11 @@ class TelegramReply:
     async def say(self, words: str, markup: InlineKeyboardMarkup | None = None) -> None:
         """Send plain words, literally; `markup` stands under the last of them."""
         *earlier, last = split(words)
-        for chunk, below in (*((one, None) for one in earlier), (last, markup)):
-            self._require_lease()
-            if not await self._instead(chunk, below):
-                await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=below)
+        async with self._gateway.floor(self._place):
+            for chunk, below in (*((one, None) for one in earlier), (last, markup)):
+                self._require_lease()
+                if not await self._instead(chunk, below):
+                    await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=below)
         if self._preview is not None:
             self._preview.changed()  # the message has wiped the draft off
 
@@ -113,15 +122,16 @@ class TelegramReply:
         self._repeated = again
         chunks = await chunks_of(markdown) or split(text("error_empty_answer", self._language))
         await self._calm()
-        for chunk in chunks[self._record.parts_sent(turn) if self._record else 0 :]:
-            await self._send_part(chunk, turn, self._to_offer(turn) if chunk is chunks[-1] else None)
+        async with self._gateway.floor(self._place):
+            for chunk in chunks[self._parts_sent(turn) :]:
+                await self._send_part(chunk, turn, self._to_offer(turn) if chunk is chunks[-1] else None)
+            for left_over in self._previews(turn)[len(chunks) :]:
+                await self._gateway.withdraw(self._place, left_over)
 
     async def _send_part(self, chunk: Chunk, turn: int, offered: int | None) -> None:
         self._require_lease()
         markup = None if offered is None else under(REPEAT, offered, self._language)
-        message_id = None
-        if self._record is not None and self._record.parts_sent(turn) == 0:
-            message_id = await self._in_place(turn, chunk, markup)
+        message_id = await self._in_place(turn, self._parts_sent(turn), chunk, markup)
         if message_id is None:
             message_id = await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=markup)
         if self._record is not None:
@@ -136,20 +146,29 @@ class TelegramReply:
         if self._grown or self._record is None or self._preview is None:
             return False
         await self._preview.settled()
-        if await self._in_place(self._turn, chunk, markup) is None:
+        if await self._in_place(self._turn, 0, chunk, markup) is None:
             return False
-        await self._record.previewed(self._turn, None)
+        for left_over in self._previews(self._turn)[1:]:
+            await self._gateway.withdraw(self._place, left_over)
+        await self._record.previewed(self._turn)
         return True
 
-    async def _in_place(self, turn: int, chunk: Chunk, markup: InlineKeyboardMarkup | None) -> int | None:
-        """Put this in the place of the preview; the message's id, None where there is none (any more)."""
-        message_id = self._record.preview(turn) if self._record is not None else None
-        if message_id is None:
+    async def _in_place(self, turn: int, at: int, chunk: Chunk, markup: InlineKeyboardMarkup | None) -> int | None:
+        """Put this in the place of a message of the preview; its id, None where there is none (any more)."""
+        previews = self._previews(turn)
+        if at >= len(previews):
             return None
+        message_id = previews[at]
         if not await self._gateway.edit(self._place, message_id, chunk, markup=markup):
             return None
         self._reply_to = None
         return None if chunk.file is not None else message_id  # a file takes no message's place: its label did
+
+    def _parts_sent(self, turn: int) -> int:
+        return self._record.parts_sent(turn) if self._record is not None else 0
+
+    def _previews(self, turn: int) -> Sequence[int]:
+        return self._record.previews(turn) if self._record is not None else ()
 
     def _to_offer(self, turn: int) -> int | None:
         """An earlier turn whose answer may not have arrived: under the next answer stands a button that repeats it."""

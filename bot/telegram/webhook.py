@@ -19,8 +19,8 @@ from telegram import Bot
 from telegram.error import TelegramError
 
 from bot.errors import StartError, StoreError
-from bot.telegram.gateway import reason_of
 from bot.telegram.poller import ALLOWED_UPDATES
+from bot.telegram.refusals import reason_of
 
 log = logging.getLogger(__name__)
 

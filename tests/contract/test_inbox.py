@@ -329,12 +329,13 @@ async def test_a_late_stop_takes_back_no_command(inbox):
 async def test_the_preview_of_a_turn_is_known_to_its_next_run(inbox):
     claim = await claimed(inbox, entry(1), entry(2))
     record = inbox.record(await inbox.next(claim))
-    assert record.preview(1) is None
+    assert not record.previews(1)
     await record.previewed(1, 55)
+    await record.previewed(1, 55, 56)
     for known in (record, inbox.record(await inbox.next(claim))):
-        assert (known.preview(1), known.preview(2)) == (55, None)
-    await record.previewed(1, None)
-    assert inbox.record(await inbox.next(claim)).preview(1) is None
+        assert (tuple(known.previews(1)), tuple(known.previews(2))) == ((55, 56), ())
+    await record.previewed(1)
+    assert not inbox.record(await inbox.next(claim)).previews(1)
 
 
 async def test_messages_before_a_cancelling_command_are_overtaken_and_those_after_it_are_not(inbox):

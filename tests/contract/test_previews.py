@@ -14,6 +14,7 @@ from bot.telegram.gateway import Gateway
 from bot.telegram.limiter import Limiter
 from bot.telegram.previews import KEEP_ALIVE_SECONDS
 from bot.telegram.replies import TelegramReply
+from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
 pytestmark = PENALTIES_WARN
@@ -220,6 +221,97 @@ async def test_the_rest_of_a_long_answer_follows_the_preview(stage, group):
     assert [message.text.split()[0] for message in group.answers] == ["one", "two", "three"]
 
 
+async def test_a_long_answer_grows_on_in_a_next_message(stage, group):
+    """C87: while it is written its parts are seen whole, and in the end each piece once."""
+    stage.naps.hold = 4.5
+    one, two = "one " * 600, "two " * 500
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow(one)
+        await stage.until(lambda: group.answers)
+        reply.grow(f"\n\n{two[:1000]}")
+        await stage.until(lambda: group.answers[0].text.endswith("two"))
+        reply.grow(two[1000:])
+        await stage.until(lambda: [shown.text for shown in group.answers] == [one.strip(), two.strip()])
+        await reply.deliver(f"{one}\n\n{two}", turn=TURN)
+    assert [message.text for message in group.answers] == [one.strip(), two.strip()]
+    assert len(stage.calls("sendMessage")) == 2
+
+
+async def test_after_a_crash_all_parts_take_their_places_and_what_is_left_over_goes(stage, group):
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("\n\n".join(f"{word} " * 600 for word in ("one", "two", "three")))
+        await stage.until(lambda: len(group.answers) == 3)
+    stage.restart()
+    stage.server.faults.next("deleteMessage", Fault.refused("message can't be deleted"))
+    answer = "four " * 815 + "\n\n" + "five " * 9
+    await stage.reply(Place(group.id)).deliver(answer, turn=TURN)
+    assert [message.text.split()[0] for message in group.answers] == ["four", "five", "three"]
+    await stage.reply(Place(group.id)).deliver(answer, turn=TURN)
+    assert [message.text.split()[0] for message in group.answers] == ["four", "five"]
+
+
+async def test_of_an_answer_that_will_not_come_nothing_is_left_but_the_apology(stage, group):
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("\n\n".join(f"{word} " * 600 for word in ("one", "two")))
+        await stage.until(lambda: len(group.answers) == 2)
+        reply.restart()
+        await reply.notice("error_model_busy")
+    [shown] = group.answers
+    assert shown.text.startswith("The language model is overloaded")
+
+
+async def test_what_follows_a_file_is_not_shown_before_it(stage, group):
+    code = "".join(f"print({number})\n" for number in range(1500))
+    answer = f"Here:\n\n```py\n{code}```\n\nThat is all."
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow(answer)
+        await stage.until(lambda: len(group.answers) == 2)
+        await reply.deliver(answer, turn=TURN)
+    label = f"code-1.py ({len(code) // 1024} KB)"
+    assert [message.text for message in group.answers] == ["Here:", label, label, "That is all."]
+    assert ["document" in message.raw for message in group.answers] == [False, False, True, False]
+
+
+# ----------------------------------------------------------------------------------------- while tools run
+
+NOTES = text("status_notes", "en")
+
+
+async def test_in_private_what_is_being_done_stands_below_the_text_and_is_no_part_of_it(stage, anna):
+    async with stage.reply(Place(7)) as reply:
+        reply.status("status_notes")
+        await stage.until(lambda: draft(anna) == NOTES)
+        reply.grow("You **like**")
+        await stage.until(lambda: draft(anna) == f"You like\n\n{NOTES}")
+        reply.status("")
+        await stage.until(lambda: draft(anna) == "You like")
+        await reply.deliver("You **like** tea.", turn=TURN)
+    assert [message.text for message in anna.chat.answers] == ["You like tea."]
+
+
+async def test_where_it_does_not_fit_below_the_text_it_follows(stage, anna):
+    async with stage.reply(Place(7)) as reply:
+        reply.grow("x" * 4090)
+        reply.status("status_notes")
+        await stage.until(lambda: draft(anna) == NOTES)
+
+
+async def test_in_a_group_it_is_seen_in_a_preview_that_is_there_and_nowhere_else(stage, group):
+    async with stage.reply(Place(group.id)) as reply:
+        reply.status("status_notes")
+        await stage.until(lambda: stage.calls("sendChatAction"))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert group.answers == []
+        reply.status("")
+        reply.grow("You like")
+        await stage.until(lambda: group.text == "You like")
+        reply.status("status_notes")
+        await stage.until(lambda: group.text == f"You like\n\n{NOTES}")
+        await reply.deliver("You like tea.", turn=TURN)
+    assert [message.text for message in group.answers] == ["You like tea."]
+
+
 async def test_after_a_crash_the_answer_takes_the_place_of_the_preview(stage, group):
     async with stage.reply(Place(group.id)) as reply:
         reply.grow("Her")
@@ -246,7 +338,7 @@ async def test_the_apology_takes_the_place_of_an_answer_that_will_not_come(stage
         await reply.notice("error_model_busy")
     [shown] = group.answers
     assert shown.text.startswith("The language model is overloaded")
-    assert stage.record.preview(TURN) is None
+    assert not stage.record.previews(TURN)
 
 
 async def test_a_penalty_on_an_edit_is_waited_out_by_the_answer(stage, group):

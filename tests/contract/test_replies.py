@@ -430,3 +430,27 @@ async def test_an_edit_may_be_repeated_since_it_changes_nothing_twice(gateway, s
     assert await gateway.edit(HERE, message_id, Chunk("two"))
     assert len(server.journal.of("editMessageText")) == 2
     assert anna.chat.text == "two"
+
+
+# ------------------------------------------------------------------------------------------------ the floor
+
+
+async def test_answers_to_two_people_in_one_group_do_not_mix(gateway, server, anna, naps):
+    """Each is said to its end before the other begins; no preview comes between."""
+    group, other = server.group(members=[anna]), server.group("Others", members=[anna])
+    gate = asyncio.Event()
+    server.faults.next("sendMessage", Fault.hold(gate), chat=group.id)
+    words = {name: "\n\n".join(f"{name}{number} " * 700 for number in range(3)) for name in ("a", "b")}
+    saying = [
+        asyncio.create_task(TelegramReply(gateway, Place(group.id), "en").deliver(text, turn=1))
+        for text in words.values()
+    ]
+    await server.until(lambda: server.journal.of("sendMessage"))
+    assert await gateway.glimpse(Place(group.id), Chunk("preview")) is None
+    await TelegramReply(gateway, Place(other.id), "en").deliver("elsewhere", turn=1)
+    assert other.text == "elsewhere"
+    gate.set()
+    await asyncio.gather(*saying)
+    assert [message.text.split()[0] for message in group.answers] == ["a0", "a1", "a2", "b0", "b1", "b2"]
+    naps.passed += 1
+    assert await gateway.glimpse(Place(group.id), Chunk("preview")) is not None

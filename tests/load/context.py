@@ -210,6 +210,9 @@ class Silence:
     def restart(self):
         pass
 
+    def status(self, key):
+        pass
+
     async def notice(self, key, **values):
         raise AssertionError(f"nothing goes wrong here: {key}")
 

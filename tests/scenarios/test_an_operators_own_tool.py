@@ -13,6 +13,7 @@ import pytest
 from bot.app.installed import installed_tools
 from bot.demo.claude.answers import call
 from bot.errors import StartError
+from bot.texts import text
 
 GUIDE = Path(__file__).parents[2] / "deploy/TOOLS.md"
 
@@ -90,3 +91,31 @@ def test_what_is_wrong_with_a_tool_is_one_sentence(install, source, complaint):
 
 def test_without_any_there_are_only_our_own():
     assert list(installed_tools()) == []
+
+
+SLOW = """
+import asyncio
+from bot.agent.tools import Arguments, Tool
+GATE = asyncio.Event()
+class Nothing(Arguments):
+    pass
+async def run(context, nothing):
+    await GATE.wait()
+    return "It is late."
+TOOL = Tool("slow", "Takes its time.", Nothing, run)
+"""
+
+
+async def test_what_is_being_done_is_seen_while_a_tool_runs_and_is_no_part_of_the_answer(world, boris, install):
+    """C92: the text shown before stays in sight; in the person's language."""
+    install("slow", SLOW, {"slow": "slow:TOOL"})
+    world.claude.script(call("slow", {}, saying="Let me see."), "It is late.")
+    async with world.bot():
+        boris.says("Который час?")
+        doing = f"Let me see.\n\n{text('status_other', 'ru')}"
+        draft = await world.telegram.until(lambda: boris.chat.draft(world.clock.now()), seconds=20)
+        await world.telegram.until(lambda: boris.chat.draft(world.clock.now()).text == doing, seconds=20)
+        sys.modules["slow"].GATE.set()
+        await world.telegram.until(lambda: boris.chat.answers, seconds=20)
+    assert draft.can_stop
+    assert [message.text for message in boris.chat.answers] == ["Let me see.\n\nIt is late."]

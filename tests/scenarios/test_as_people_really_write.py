@@ -80,7 +80,7 @@ async def test_who_blocks_the_bot_pays_for_no_more_words(world, anna):
         anna.says("Tell me a lot.")
         await world.telegram.until(lambda: anna.chat.draft(world.clock.now()), seconds=20)
         anna.blocks()
-        await world.eventually(lambda: world.database["inbox"].count_documents({"state": "done"}))
+        await world.eventually(lambda: world.database["inbox"].count_documents({"state": "refused"}))
     assert "[interrupted]" in str(world.session(anna.id)["messages"][-1])
     assert anna.chat.answers == []
 

@@ -34,6 +34,9 @@ class Paper:
     def restart(self):
         self.shown = ""
 
+    def status(self, key):
+        pass
+
     async def notice(self, key, **values):
         self.lines.append(f"({key})")
 

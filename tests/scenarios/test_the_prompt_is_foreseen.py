@@ -67,6 +67,9 @@ class Listener:
     def restart(self):
         raise AssertionError("nothing fails here")
 
+    def status(self, key):
+        pass
+
     async def notice(self, key, **values):
         raise AssertionError(key)
 

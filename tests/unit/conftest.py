@@ -44,6 +44,9 @@ class Screen:
     def restart(self):
         self.grown = ""
 
+    def status(self, key):
+        pass
+
     async def notice(self, key, **values):
         self.notices.append(key)
 

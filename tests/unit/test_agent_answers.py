@@ -49,6 +49,18 @@ async def test_what_was_said_before_a_tool_stays_in_sight():
     assert answer.text == screen.shown == "Let me look.\n\nHere it is."
 
 
+async def test_while_a_tool_runs_the_person_sees_what_is_being_done():
+    screen, seen = Screen(), []
+
+    async def look(context, given):
+        seen.append(screen.statuses[-1])
+        return "tea"
+
+    await run([calls("echo"), calls("unknown"), says("Tea.")], tool(run=look), screen=screen)
+    assert seen == ["status_other"]
+    assert screen.statuses == ["status_other", "", "status_other", ""]
+
+
 async def test_the_last_report_is_the_size_and_the_sum_of_all_is_the_usage():
     """C78, C81: usage is summed over every call; the size of the prompt is that of the last one only."""
     first = Usage(input_tokens=100, output_tokens=5, cache_write_tokens=50)

@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 
 from bot import errors
+from bot.agent.toolbox.notes import notes_tools
+from bot.agent.toolbox.plan import plan_tools
+from bot.agent.toolbox.search import search_tools
+from bot.agent.tools import STATUS
+from bot.store.memory import MemoryArchive, MemoryNotes, MemorySessions
 from bot.texts import LANGUAGES, duration, language_of, table, text
 
 BOT = Path(errors.__file__).parent
@@ -91,3 +96,8 @@ def test_a_language_is_known_by_its_first_part(code, language):
 )
 def test_a_duration_is_said_as_people_say_it(span, english, russian):
     assert (duration(span, "en"), duration(span, "ru")) == (english, russian)
+
+
+def test_every_tool_has_words_for_what_it_does():
+    tools = (*notes_tools(MemoryNotes()), *plan_tools(), *search_tools(MemorySessions(), MemoryArchive()))
+    assert {tool.status for tool in tools} | {STATUS} <= table("en").keys()

@@ -71,6 +71,7 @@ def notes_tools(notes: Notes) -> tuple[Tool, ...]:
             "passwords, and not for what only matters in this conversation.",
             Remember,
             remember,
+            status="status_notes",
         ),
         Tool(
             "recall",
@@ -78,6 +79,7 @@ def notes_tools(notes: Notes) -> tuple[Tool, ...]:
             "something about the person, and whenever they refer to something remembered.",
             Recall,
             recall,
+            status="status_notes",
         ),
         Tool(
             "forget",
@@ -85,6 +87,7 @@ def notes_tools(notes: Notes) -> tuple[Tool, ...]:
             "remember the new wording.",
             Forget,
             forget,
+            status="status_notes",
         ),
     )
 

@@ -66,6 +66,7 @@ def plan_tools() -> tuple[Tool, ...]:
             "answer at once.",
             SetPlan,
             _set_plan,
+            status="status_plan",
         ),
         Tool(
             "update_plan",
@@ -73,12 +74,14 @@ def plan_tools() -> tuple[Tool, ...]:
             "(dropped), and facts that later steps need.",
             UpdatePlan,
             _update_plan,
+            status="status_plan",
         ),
         Tool(
             "close_plan",
             "Put the plan away, once the goal is reached or the person has given it up.",
             ClosePlan,
             _close_plan,
+            status="status_plan",
         ),
     )
 

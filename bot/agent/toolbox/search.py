@@ -56,6 +56,7 @@ def search_tools(sessions: SessionStore, archive: Archive) -> tuple[Tool, ...]:
             "other or fewer words before saying that you do not know.",
             Search,
             search,
+            status="status_search",
         ),
     )
 
