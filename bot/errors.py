@@ -105,10 +105,12 @@ class ModelError(BotError):
 class ModelBusy(ModelError):
     """The model is busy or the connection broke; waiting helps."""
 
-    def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str = "", *, retry_after: float | None = None, at_once: bool = True) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         """Seconds the provider asked us to wait, where it said so."""
+        self.at_once = at_once
+        """Whether it may be asked again within this turn; a provider may say no."""
 
 
 class PromptTooLong(ModelError):

@@ -215,7 +215,10 @@ def _classify_status(error: anthropic.APIStatusError) -> ModelError:
         f"status {error.status_code}, {_code(error.type)}, {_code(error.error_code)}, request {_code(error.request_id)}"
     )
     kind = _kind(error)
-    return ModelBusy(message, retry_after=_retry_after(error.response.headers)) if kind is ModelBusy else kind(message)
+    if kind is not ModelBusy:
+        return kind(message)
+    headers = error.response.headers
+    return ModelBusy(message, retry_after=_retry_after(headers), at_once=headers.get("x-should-retry") != "false")
 
 
 def _kind(error: anthropic.APIStatusError) -> type[ModelError]:

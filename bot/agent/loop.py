@@ -189,7 +189,7 @@ class _Turn:
 
     async def wait(self, attempt: int, error: ModelError) -> None:
         """Sleep before the next try, or raise `error` where waiting does not help or no try or time is left."""
-        if not isinstance(error, ModelBusy) or attempt >= self.agent.limits.attempts:
+        if not isinstance(error, ModelBusy) or not error.at_once or attempt >= self.agent.limits.attempts:
             raise error
         pause = self.agent.pauses.before(attempt + 1, error.retry_after)
         if asyncio.get_running_loop().time() + pause >= self.deadline:

@@ -68,8 +68,14 @@ FAILURES = {
     "500": passing(Fault.server_error()),
     "502 with a web page": passing(Fault.bad_gateway()),
     "503 while a local model loads": passing(Fault.local_loading()),
+    "503 that will not pass": failing("error_model_busy", Fault.status(503, x_should_retry="false")),
+    "408": passing(Fault.status(408)),
+    "409": passing(Fault.status(409)),
+    "a 400 that may be repeated": passing(Fault.status(400, x_should_retry="true")),
     "an error as the first event": passing(Fault.error_event()),
     "an error in mid-stream": passing(Fault.error_event(after=2)),
+    "another error in mid-stream": passing(Fault.error_event("api_error", after=1)),
+    "an unknown error in mid-stream": passing(Fault.error_event("mystery_error", after=1)),
     "no headers": passing(Fault.silence()),
     "a dropped connection": passing(Fault.dropped()),
     "a stall": passing(Fault.stalled()),
@@ -80,15 +86,19 @@ FAILURES = {
     "a captive portal for ever": failing("error_model_busy", *[Fault.portal()] * 4, calls=4),
     "broken JSON in an event": passing(Fault.bad_event_json()),
     "a wrong block index": passing(Fault.wrong_index()),
+    "a prompt too long in a stream": failing("error_too_long", Fault.error_event("request_too_large")),
     "a prompt too long": failing("error_too_long", Fault.too_long()),
     "a body too large": failing("error_too_long", Fault.too_large()),
     "a local model's overflow": failing("error_too_long", Fault.local_overflow()),
     "an invalid request": failing("error_misconfigured", Fault.status(400, f"messages.0: {SECRET}")),
+    "an invalid request in a stream": failing("error_misconfigured", Fault.error_event("invalid_request_error")),
+    "422": failing("error_misconfigured", coded(422, "invalid_request_error")),
     "a wrong key": failing("error_misconfigured", Fault.status(401, SECRET)),
     "an unpaid bill": failing("error_misconfigured", Fault.status(402)),
     "no permission": failing("error_misconfigured", Fault.status(403)),
     "an unknown model": failing("error_misconfigured", Fault.status(404, "model: nosuch")),
     "a spent limit": failing("error_misconfigured", Fault.spent()),
+    "a spent contract": failing("error_misconfigured", Fault.spent("contract_spend_limit_reached")),
     "a spent ramp": failing("error_misconfigured", coded(429, "rate_limit_error", "ramp_limit_exceeded")),
 }
 
@@ -132,7 +142,10 @@ ROWS = FAILURES | STOPS
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 async def test_a_call_ends(world, anna, row, caplog):
-    """C18, C64-C69, C73, C75, C122."""
+    """C18, C64, C65, C66, C67, C68, C69, C73, C75, C122.
+
+    C82: nor does any turn depend on the provider's count of tokens, which may fail: it is never asked for.
+    """
     world.claude.script(*row.script)
     world.claude.faults.next(*row.faults)
     async with world.bot(SILENCE_SECONDS="1"):
@@ -150,6 +163,7 @@ async def test_a_call_ends(world, anna, row, caplog):
     assert illegal([*messages, *({"role": "user", "content": [{"type": "text", "text": "next"}]},)]) == ""
     assert [button.text for button in last.buttons] == ([] if row.roles else [BUTTON])
     assert SECRET not in caplog.text
+    assert [one.path for one in world.claude.journal.exchanges if one.path.endswith("/count_tokens")] == []
 
 
 @pytest.mark.parametrize(
