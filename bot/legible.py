@@ -38,5 +38,7 @@ _LEGIBLE: Mapping[str, Callable[[Block], str]] = {
     "text": lambda block: str(block["text"]),
     "tool_use": _tool_use,
     "tool_result": _tool_result,
+    "mcp_tool_use": _tool_use,
+    "mcp_tool_result": _tool_result,
     "file": _file,
 }

@@ -13,9 +13,14 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from bot.session import Block, Role, text_block
+from bot.agent.calls import cap
+from bot.agent.limits import Limits
+from bot.session import Block, Role, text_block, words
 
 LONGEST_NAME = 64
+LOOKED_UP = "(looked something up)"
+_CALLS = frozenset({"tool_use", "mcp_tool_use"})
+_RESULTS = frozenset({"tool_result", "mcp_tool_result"})
 _HOST = re.compile(r"[\w.-]{1,253}")
 _ODD_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -27,7 +32,8 @@ def tool_calls(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 def acceptable(call: Block) -> Block:
     """A call that any server takes back: a model may make up a name, or numbers and shapes that JSON does not have."""
-    name = _ODD_IN_A_NAME.sub("_", call["name"])[:LONGEST_NAME] or "_"
+    is_ours = call["type"] == "tool_use"
+    name = _ODD_IN_A_NAME.sub("_", call["name"])[:LONGEST_NAME] or "_" if is_ours else call["name"]
     given = json.loads(json.dumps(call["input"]), parse_constant=str)
     return {**call, "name": name, "input": given if isinstance(given, dict) else {}}
 
@@ -46,15 +52,15 @@ def settled(messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[Role, tuple[Bl
     """The messages of a turn as they may be stored, each call with its result; what is left empty is left out.
 
     Of what the provider looked up by itself only the links stay, inside the text: results are large, readable for it
-    alone, and refused once its tools are off.
+    alone, and refused once its tools are off. What an MCP server answered is plain text, and stays as a result does.
     """
     everything = [block for message in messages for block in message["content"]]
-    asked = {block["id"] for block in everything if block["type"] == "tool_use"}
-    answered = {block["tool_use_id"] for block in everything if block["type"] == "tool_result"}
+    asked = {block["id"] for block in everything if block["type"] in _CALLS}
+    answered = {block["tool_use_id"] for block in everything if block["type"] in _RESULTS}
     pairs = asked & answered
     kept = ((message["role"], without_blanks(message["content"])) for message in messages)
     storable = (
-        (role, tuple(linked(block) for block in content if _is_storable(block, pairs))) for role, content in kept
+        (role, tuple(_stored(block) for block in content if _is_storable(block, pairs))) for role, content in kept
     )
     return tuple((role, content) for role, content in storable if content)
 
@@ -62,9 +68,35 @@ def settled(messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[Role, tuple[Bl
 def _is_storable(block: Block, pairs: AbstractSet[str]) -> bool:
     """Of kinds nobody knows nothing is kept: what one server made up, another may refuse for ever."""
     kind = block["type"]
-    if kind == "tool_use":
+    if kind in _CALLS:
         return block["id"] in pairs
-    return kind == "text" or (kind == "tool_result" and block["tool_use_id"] in pairs)
+    return kind == "text" or (kind in _RESULTS and block["tool_use_id"] in pairs)
+
+
+def _stored(block: Block) -> Block:
+    if block["type"] != "mcp_tool_result":
+        return linked(block)
+    said = block["content"] if isinstance(block["content"], str) else words(block["content"])
+    return {**block, "content": [text_block(cap(said, Limits().tool_output_chars))]}
+
+
+def of_servers(messages: Sequence[Mapping[str, Any]], servers: AbstractSet[str]) -> list[Mapping[str, Any]]:
+    """The messages without what MCP servers have answered that are not asked any more: it would be refused for ever."""
+    gone = {
+        block["id"]
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "mcp_tool_use" and block["server_name"] not in servers
+    }
+    if not gone:
+        return list(messages)
+    return [{**message, "content": _without(message["content"], gone)} for message in messages]
+
+
+def _without(content: Sequence[Block], gone: AbstractSet[str]) -> list[Block]:
+    """An MCP call and its result stand in one message; where nothing else does, something has to."""
+    kept = [block for block in content if not {block.get("id"), block.get("tool_use_id")} & gone]
+    return kept or [text_block(LOOKED_UP)]
 
 
 def linked(block: Block) -> Block:

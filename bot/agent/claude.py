@@ -20,18 +20,20 @@ from urllib.parse import urlsplit
 import anthropic
 import httpx2
 
-from bot.agent.blocks import acceptable
+from bot.agent.blocks import acceptable, of_servers
 from bot.agent.prompt import with_breakpoints
 from bot.errors import FilesRefused, ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
 from bot.ports import Completion, Json, Request
 from bot.ports.model import unbilled
 from bot.session import Block, Usage, clean
 from bot.settings import ANTHROPIC_URL
+from bot.settings.mcp import McpServer
 
 log = logging.getLogger(__name__)
 
 USUAL_WINDOW = 200_000
 CARD_SECONDS = 5.0
+MCP_BETA = "mcp-client-2026-09-15"
 CONNECT_SECONDS = 10.0
 
 _FAILURES = (
@@ -55,6 +57,7 @@ _BY_TYPE: Mapping[str, type[ModelError]] = {
     "not_found_error": ModelMisconfigured,
 }
 _BY_STATUS: Mapping[int, type[ModelError]] = {408: ModelBusy, 409: ModelBusy, 413: PromptTooLong, 429: ModelBusy}
+_PLAIN = frozenset({"text", "tool_use", "mcp_tool_use", "mcp_tool_result"})
 _INSIDE_A_STREAM = 200
 _SERVER_FAULT = 500
 _REFUSALS = {400, 415, 422, 500, 501}
@@ -75,6 +78,8 @@ class Endpoint:
     key: str
     credential: Credential = "bearer"
     caching: bool = False
+    mcp: tuple[McpServer, ...] = ()
+    """Servers that it asks itself, where their tools are offered."""
 
     @classmethod
     def at(
@@ -139,7 +144,8 @@ class Claude:
     ) -> Completion | None:
         """The answer, if it came to a stop; what its start is billed is said at once: a torn one costs too."""
         now = asyncio.get_running_loop().time
-        async with asyncio.timeout(self._silence) as limit, self._client.messages.stream(**wanted) as stream:
+        stream_of: Any = (self._client.beta if "betas" in wanted else self._client).messages.stream
+        async with asyncio.timeout(self._silence) as limit, stream_of(**wanted) as stream:
             async for event in stream:
                 limit.reschedule(now() + self._silence)
                 if event.type == "text":
@@ -173,14 +179,23 @@ def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
         wanted["thinking"] = {"type": request.thinking}
     if request.effort:
         wanted["output_config"] = {"effort": request.effort}
-    return {**wanted, "system": system, "messages": list(messages)}
+    offered = {tool["mcp_server_name"] for tool in request.tools if tool.get("type") == "mcp_toolset"}
+    asked = [server for server in endpoint.mcp if server.name in offered]
+    if asked:
+        wanted |= {"betas": [MCP_BETA], "mcp_servers": [_mcp_server(server) for server in asked]}
+    return {**wanted, "system": system, "messages": of_servers(messages, {server.name for server in asked})}
+
+
+def _mcp_server(server: McpServer) -> dict[str, str]:
+    token = {"authorization_token": server.token.get_secret_value()} if server.token else {}
+    return {"type": "url", "name": server.name, "url": server.url.get_secret_value(), **token}
 
 
 def _block(block: Any) -> Block:
     """A block as it came; optional fields that are null say nothing, and other servers may not know them."""
     # A warning would quote what does not fit the SDK's types.
-    plain: Json = clean(block.to_dict(exclude_none=block.type in {"text", "tool_use"}, warnings=False))
-    return acceptable(plain) if block.type == "tool_use" else plain
+    plain: Json = clean(block.to_dict(exclude_none=block.type in _PLAIN, warnings=False))
+    return acceptable(plain) if "input" in plain else plain
 
 
 def _usage(reported: Any) -> Usage:

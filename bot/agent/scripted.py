@@ -124,6 +124,8 @@ def illegal(messages: Sequence[Json]) -> str:
             return complaint
         previous = message["role"]
         open_calls = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
+    if not all(map(_is_answered, messages[:-1])):  # in the last one the provider may have paused
+        return "mcp_tool_use without mcp_tool_result"
     return "tool_use without tool_result" if open_calls else ""
 
 
@@ -139,3 +141,9 @@ def _misplaced(message: Mapping[str, Any], previous: str, open_calls: Sequence[s
     if any(block["type"] != "tool_result" for block in content[: len(results)]):
         return "tool_result blocks must come first"
     return ""
+
+
+def _is_answered(message: Mapping[str, Any]) -> bool:
+    """Whether each call of an MCP server has its result beside it, in the same message."""
+    asked = [block["id"] for block in message["content"] if block["type"] == "mcp_tool_use"]
+    return asked == [block["tool_use_id"] for block in message["content"] if block["type"] == "mcp_tool_result"]

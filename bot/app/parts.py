@@ -22,6 +22,7 @@ from bot.agent.claude import Claude, Endpoint
 from bot.agent.limits import Limits, Pauses
 from bot.agent.loop import Agent
 from bot.agent.prompt import SYSTEM, Prompt
+from bot.agent.toolbox.mcp import mcp_toolsets
 from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
@@ -99,7 +100,7 @@ def claude(settings: Settings) -> Claude:
     endpoint = Endpoint.at(
         settings.anthropic_base_url, key, credential=settings.anthropic_credential, caching=settings.prompt_cache
     )
-    return Claude(endpoint, silence_seconds=settings.silence_seconds)
+    return Claude(replace(endpoint, mcp=settings.mcp_servers), silence_seconds=settings.silence_seconds)
 
 
 async def make_turns(settings: Settings, store: Store, model: Claude, metrics: Metrics, clock: Clock) -> Turns:
@@ -165,7 +166,8 @@ def _agent(settings: Settings, store: Store, model: Model, offered: Choices) -> 
         turn_seconds=settings.turn_seconds,
     )
     own = [*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive)]
-    toolbox = Toolbox([*own, *installed_tools()], WEB_TOOLS if settings.web_search == "on" else ())
+    web = WEB_TOOLS if settings.web_search == "on" else ()
+    toolbox = Toolbox([*own, *installed_tools()], (*web, *mcp_toolsets(settings.mcp_servers)))
     return Agent(model, toolbox, prompt, limits, Pauses(random.random), offered)
 
 

@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from bot.errors import SettingsError
+from bot.settings.mcp import McpServers
 from bot.settings.personas import Personas
 from bot.settings.values import (
     SHARED_IDS,
@@ -93,6 +94,9 @@ class Settings(BaseModel):
     )
     web_search: Literal["off", "on"] = Field(
         "off", description="Let the provider search and read the web, where it has the tools for it; it bills them"
+    )
+    mcp_servers: McpServers = Field(
+        (), description="MCP servers that the provider asks for people, as a JSON list (`deploy/TOOLS.md`)"
     )
     system_prompt_file: TextFile | None = Field(
         None, description="A text file that replaces the built-in system prompt"
@@ -171,7 +175,8 @@ class Settings(BaseModel):
         password = found["password"] if found else ""
         key = self.anthropic_api_key.get_secret_value() if self.anthropic_api_key else ""
         hook = self.webhook_secret.get_secret_value() if self.webhook_secret else ""
-        forms = (token, token.partition(":")[2], key, uri, password, unquote_plus(password), hook)
+        asked = (secret for server in self.mcp_servers for secret in server.secrets)
+        forms = (token, token.partition(":")[2], key, uri, password, unquote_plus(password), hook, *asked)
         return tuple(dict.fromkeys(form for form in forms if form))
 
     @field_validator("*", mode="before")
@@ -187,6 +192,17 @@ class Settings(BaseModel):
         host = urlsplit(known.data.get("anthropic_base_url", "")).hostname
         if value is None and host == urlsplit(ANTHROPIC_URL).hostname:
             raise ValueError(f"is not set, and {host} wants a key")
+        return value
+
+    @field_validator("mcp_servers")
+    @classmethod
+    def _a_provider_that_asks_them(cls, value: McpServers, known: ValidationInfo) -> McpServers:
+        host = urlsplit(known.data.get("anthropic_base_url", ANTHROPIC_URL)).hostname
+        if value and host != urlsplit(ANTHROPIC_URL).hostname and known.data.get("prompt_cache") != "on":
+            raise ValueError(
+                "is set, but ANTHROPIC_BASE_URL names a host that is not known to ask MCP servers; where it passes"
+                " requests on to Anthropic, say so by PROMPT_CACHE=on"
+            )
         return value
 
     @field_validator("webhook_secret")

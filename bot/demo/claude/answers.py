@@ -81,8 +81,8 @@ class Whole:
 
     @property
     def written(self) -> str:
-        """What the model had to write for it."""
-        return json.dumps(self.block, ensure_ascii=False)
+        """What the model had to write for it: nothing of what a tool of the server has answered."""
+        return "" if "tool_use_id" in self.block else json.dumps(self.block, ensure_ascii=False)
 
 
 Piece = Text | Thought | ToolCall | Whole

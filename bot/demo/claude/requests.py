@@ -12,13 +12,13 @@ from bot.demo.claude.refusals import Refused
 from bot.demo.claude.shapes import (
     LIST_TAG,
     STRING_TAG,
-    AnyTool,
     CacheControl,
     MessageShape,
     Shape,
     TextBlock,
     string_or_list,
 )
+from bot.demo.claude.toolsets import AnyTool, McpServer
 
 TAGS_NOT_SHOWN = {LIST_TAG, STRING_TAG}
 
@@ -100,6 +100,7 @@ class Prompt(Shape):
         Annotated[str, Tag(STRING_TAG)] | Annotated[list[TextBlock], Tag(LIST_TAG)], Discriminator(string_or_list)
     ] = ""
     tools: list[AnyTool] = Field(default_factory=list)
+    mcp_servers: list[McpServer] = Field(default_factory=list)
     tool_choice: Annotated[FreeChoice | NamedChoice | NoChoice, Field(discriminator="type")] | None = None
     thinking: Annotated[AdaptiveThinking | EnabledThinking | PlainThinking, Field(discriminator="type")] | None = None
     cache_control: CacheControl | None = None

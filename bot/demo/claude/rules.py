@@ -23,7 +23,16 @@ from bot.demo.claude.tools import check_tools
 Json = Mapping[str, Any]
 
 USER_ONLY = {"tool_result", "document", "image", "search_result"}
-ASSISTANT_ONLY = {"tool_use", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result"}
+ASSISTANT_ONLY = {
+    "tool_use",
+    "thinking",
+    "redacted_thinking",
+    "server_tool_use",
+    "web_search_tool_result",
+    "mcp_tool_use",
+    "mcp_tool_result",
+    "mcp_tool_listing",
+}
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.\w+")
 
 
@@ -65,7 +74,7 @@ def _roles(body: Json) -> None:
 
 def _paused(message: Json) -> bool:
     """A turn the server itself interrupted is sent back as it is."""
-    return any(block["type"] == "server_tool_use" for block in blocks_of(message["content"]))
+    return any(block["type"] in {"server_tool_use", "mcp_tool_use"} for block in blocks_of(message["content"]))
 
 
 def _words(body: Json) -> None:

@@ -20,6 +20,7 @@ from aiohttp import web
 
 from bot.demo.claude.answers import Answer, Json
 from bot.demo.claude.cache import PromptCache, PromptUsage
+from bot.demo.claude.connector import check_connector
 from bot.demo.claude.faults import Fault, Faults
 from bot.demo.claude.finish import fitted, output_tokens, signed, stopped, thoughtless
 from bot.demo.claude.journal import Exchange, Journal
@@ -157,6 +158,7 @@ class ClaudeServer:
         roles_known(body)
         shaped(shape, body)
         check(body, self._offer(body["model"]))
+        check_connector(body, visit.request.headers.get("anthropic-beta", ""))
         return body
 
     def _offer(self, model: str) -> Offer:

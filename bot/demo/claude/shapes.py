@@ -187,6 +187,35 @@ class WebSearchResultBlock(Cacheable):
     caller: dict[str, Any] | None = None
 
 
+class McpToolUseBlock(Cacheable):
+    """A call that the server had an MCP server answer."""
+
+    type: Literal["mcp_tool_use"]
+    id: Annotated[str, Field(pattern=r"^mcptoolu_[a-zA-Z0-9_]+$")]
+    name: str
+    server_name: str
+    input: dict[str, Any]
+
+
+class McpToolResultBlock(Cacheable):
+    """What the MCP server answered."""
+
+    type: Literal["mcp_tool_result"]
+    tool_use_id: str
+    content: Annotated[
+        Annotated[str, Tag(STRING_TAG)] | Annotated[list[TextBlock], Tag(LIST_TAG)], Discriminator(string_or_list)
+    ] = ""
+    is_error: bool = False
+
+
+class McpToolListingBlock(Shape):
+    """The tools that an MCP server was found to have."""
+
+    type: Literal["mcp_tool_listing"]
+    mcp_server_name: str
+    tools: list[dict[str, Any]]
+
+
 AnyBlock = Annotated[
     TextBlock
     | ImageBlock
@@ -197,7 +226,10 @@ AnyBlock = Annotated[
     | ThinkingBlock
     | RedactedThinkingBlock
     | ServerToolUseBlock
-    | WebSearchResultBlock,
+    | WebSearchResultBlock
+    | McpToolUseBlock
+    | McpToolResultBlock
+    | McpToolListingBlock,
     Field(discriminator="type"),
 ]
 
@@ -209,45 +241,3 @@ class MessageShape(Shape):
     content: Annotated[
         Annotated[str, Tag(STRING_TAG)] | Annotated[list[AnyBlock], Tag(LIST_TAG)], Discriminator(string_or_list)
     ]
-
-
-class InputSchema(BaseModel):
-    """The JSON schema of a tool's input: an object; the rest is free."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
-    type: Literal["object"]
-    properties: dict[str, Any] | None = None
-    required: list[str] | None = None
-
-
-class CustomTool(Cacheable):
-    """A tool that we run."""
-
-    type: Literal["custom"] | None = None
-    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,128}$")]
-    description: str = ""
-    input_schema: InputSchema
-    strict: bool = False
-    eager_input_streaming: bool | None = None
-    input_examples: list[dict[str, Any]] | None = None
-
-
-class ServerTool(Cacheable):
-    """A tool the server runs."""
-
-    type: Annotated[str, Field(pattern=r"^(web_search|web_fetch|code_execution)_20\d{6}$")]
-    name: Literal["web_search", "web_fetch", "code_execution"]
-    max_uses: int | None = None
-    allowed_domains: list[str] | None = None
-    blocked_domains: list[str] | None = None
-    user_location: dict[str, Any] | None = None
-
-
-def _tool_kind(value: Any) -> str:
-    kind = value.get("type") if isinstance(value, dict) else None
-    return "custom" if kind in {None, "custom"} else "server"
-
-
-AnyTool = Annotated[
-    Annotated[CustomTool, Tag("custom")] | Annotated[ServerTool, Tag("server")], Discriminator(_tool_kind)
-]

@@ -28,7 +28,7 @@ NOT_IN_A_GRAMMAR = {
 def check_tools(body: Json) -> None:
     """Raise Refused for tools the model could not use, and for blocks of tools that are not there."""
     tools = body.get("tools") or []
-    names = [tool["name"] for tool in tools]
+    names = [tool["name"] for tool in tools if "name" in tool]
     if len(set(names)) < len(names):
         raise Refused("tools: Tool names must be unique.")
     for place, tool in enumerate(tools):
