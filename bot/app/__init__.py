@@ -35,7 +35,7 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
         model = claude(settings)
         stack.push_async_callback(model.aclose)
         metrics = Metrics()
-        turns = with_files(await make_turns(settings, store, model, metrics, clock), bot)
+        turns = with_files(await make_turns(settings, store, model, metrics, clock), settings, bot)
         stack.push_async_callback(turns.compactor.gauge.save, store.scales)
         stack.push_async_callback(turns.compactor.aclose)
         await serve(settings, Parts(turns, store, bot, metrics), leave)

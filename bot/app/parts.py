@@ -28,6 +28,7 @@ from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
 from bot.agent.toolbox.web import WEB_TOOLS
 from bot.agent.tools import Toolbox
+from bot.agent.transcriber import Transcriber
 from bot.app.installed import installed_tools
 from bot.app.measured import MeasuredModel
 from bot.compaction import Compactor, Summariser, Triggers
@@ -136,11 +137,16 @@ def purse(settings: Settings, store: Store, clock: Clock) -> Purse:
     return Purse(store.books, clock, settings.daily_token_budget, keep)
 
 
-def with_files(turns: Turns, bot: Bot) -> Turns:
-    """The same turns, with eyes for what people send beside words."""
+def with_files(turns: Turns, settings: Settings, bot: Bot) -> Turns:
+    """The same turns, with eyes and ears for what people send beside words."""
     shelf = Shelf(TelegramFiles(bot), asyncio.get_running_loop().time)
-    attachments = Attachments(shelf, count=turns.count)
+    attachments = Attachments(shelf, _transcriber(settings), turns.count)
     return replace(turns, agent=replace(turns.agent, attachments=attachments))
+
+
+def _transcriber(settings: Settings) -> Transcriber | None:
+    key = settings.transcribe_key.get_secret_value() if settings.transcribe_key else ""
+    return Transcriber(settings.transcribe_url, settings.transcribe_model, key) if settings.transcribe_url else None
 
 
 def choices(settings: Settings, store: Store) -> Choices:

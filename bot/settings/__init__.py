@@ -98,6 +98,11 @@ class Settings(BaseModel):
     mcp_servers: McpServers = Field(
         (), description="MCP servers that the provider asks for people, as a JSON list (`deploy/TOOLS.md`)"
     )
+    transcribe_url: Address | None = Field(
+        None, description="Root of a server that speaks `/v1/audio/transcriptions`; unset: voice messages are not heard"
+    )
+    transcribe_key: SecretStr | None = Field(None, description="Key of that server, where it wants one")
+    transcribe_model: ModelName = Field("whisper-1", description="The model that writes down what is spoken")
     system_prompt_file: TextFile | None = Field(
         None, description="A text file that replaces the built-in system prompt"
     )
@@ -176,7 +181,8 @@ class Settings(BaseModel):
         key = self.anthropic_api_key.get_secret_value() if self.anthropic_api_key else ""
         hook = self.webhook_secret.get_secret_value() if self.webhook_secret else ""
         asked = (secret for server in self.mcp_servers for secret in server.secrets)
-        forms = (token, token.partition(":")[2], key, uri, password, unquote_plus(password), hook, *asked)
+        ears = self.transcribe_key.get_secret_value() if self.transcribe_key else ""
+        forms = (token, token.partition(":")[2], key, uri, password, unquote_plus(password), hook, ears, *asked)
         return tuple(dict.fromkeys(form for form in forms if form))
 
     @field_validator("*", mode="before")

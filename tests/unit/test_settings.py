@@ -229,6 +229,10 @@ def test_the_secret_is_known_to_the_log():
     assert "planted_Hook-1" in read(WEBHOOK_SECRET="planted_Hook-1").secrets
 
 
+def test_the_transcribers_key_is_known_to_the_log():
+    assert "planted-ears" in read(TRANSCRIBE_KEY="planted-ears").secrets
+
+
 def test_a_lease_outlasts_its_heartbeat():
     """Renewed every third of it: below three seconds a slow answer of MongoDB would cost a lane."""
     assert problem(LEASE_SECONDS="2") == "LEASE_SECONDS must be a whole number, 3 to 300"

@@ -16,6 +16,7 @@ SUMMARY = re.compile(r"<conversation_summary\b[^>]*>(.*?)</conversation_summary>
 TASK = re.compile(r"<task\b[^>]*>(.*?)</task>", re.DOTALL)
 FILE = re.compile(r'<file name="([^"]*)"[^>]*>(.*?)</file>', re.DOTALL)
 LABEL = re.compile(r"\[picture ([^\]\n:]+)\]")
+SPOKEN = re.compile(r"\[(?:voice|audio) message, written down by a program\]\n")
 TAG = re.compile(r"</?[a-z_]+\b[^>\n]{0,80}>")
 
 
@@ -74,7 +75,7 @@ def read(body: Json) -> Talk:
 
 def bare(text: str) -> str:
     """What the user said, without what the program added: files, summary, task, time stamps."""
-    for added in (FILE, LABEL, SUMMARY, TASK, STAMP):
+    for added in (FILE, LABEL, SPOKEN, SUMMARY, TASK, STAMP):
         text = added.sub("", text)
     return text.strip()
 
