@@ -50,6 +50,23 @@ def database(mongo_client: MongoClient[dict[str, object]]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def spares() -> list[str]:
+    """Databases whose collections and indexes stand and are empty: to make and drop them costs more than most tests."""
+    return []
+
+
+@pytest.fixture
+def prepared(mongo_client: MongoClient[dict[str, object]], spares: list[str]) -> Iterator[str]:
+    """The name of a database that is this test's alone, for those who see to its schema before they use it."""
+    name = spares.pop() if spares else f"test_{uuid.uuid4().hex}"
+    yield name
+    for collection in mongo_client[name].list_collection_names(filter={"type": "collection"}):
+        if not collection.startswith("system."):
+            mongo_client[name][collection].delete_many({})
+    spares.append(name)
+
+
+@pytest.fixture(scope="session")
 def recorder(mongo_client: MongoClient[dict[str, object]]) -> Recorder:
     """Drivers know global listeners only from the moment a client is made, and never forget them: one for the run.
 

@@ -45,9 +45,9 @@ class Stores:
 
 
 @pytest.fixture(params=DRIVERS)
-async def store(request, commands, mongod, database):
+async def store(request, commands, mongod, prepared):
     """A connected Store on a real mongod, its schema in force."""
-    opened = await connect(mongod, database, driver=request.param, clock=ManualClock(), keep=KEEP)
+    opened = await connect(mongod, prepared, driver=request.param, clock=ManualClock(), keep=KEEP)
     await schema.ensure(opened.database, shape.MOST_SECONDS)
     commands.sent.clear()
     yield opened
@@ -67,7 +67,7 @@ async def stores(request, clock):
                 await database[collection.name].create_index(keys, name=index.name, **index.options)
         yield over(database, clock)
     else:
-        uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("database")
+        uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("prepared")
         opened = await connect(uri, name, driver=request.param, clock=clock, keep=KEEP)
         await schema.ensure(opened.database, shape.MOST_SECONDS)
         yield over(opened.database, clock)

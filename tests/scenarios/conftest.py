@@ -38,10 +38,10 @@ class World:
         """A process of the bot, from its start until it has left in good order."""
         settings = Settings.read(self.environ | changes)
         leave = asyncio.Event()
-        before = self._intakes()
+        before = self._signs()
         running = asyncio.create_task(app.run(settings, leave=leave, clock=self.clock))
         try:
-            await self.telegram.until(lambda: running.done() or self._intakes() > before, seconds=30)
+            await self.telegram.until(lambda: running.done() or self._signs() > before, seconds=30)
             if running.done():
                 running.result()
             yield
@@ -49,9 +49,10 @@ class World:
             leave.set()
             await asyncio.wait_for(running, 30)
 
-    def _intakes(self) -> int:
-        """How often a bot has asked for updates, or said where to deliver them."""
-        return len(self.telegram.journal.of("getUpdates")) + len(self.telegram.journal.of("setWebhook"))
+    def _signs(self) -> int:
+        """How often a bot has asked for updates, said where to deliver them, or named its commands: one may only wait
+        for another to leave off polling."""
+        return sum(len(self.telegram.journal.of(method)) for method in ("getUpdates", "setWebhook", "setMyCommands"))
 
     async def ask(self, person, words, *, chat=None, answers=1, **said) -> str:
         """Say something and wait for so many new messages of the bot; their text."""
@@ -89,7 +90,7 @@ class World:
 
 
 @pytest.fixture
-async def world(mongod: str, mongo_client, database: str) -> AsyncIterator[World]:
+async def world(mongod: str, mongo_client, prepared: str) -> AsyncIterator[World]:
     clock = ManualClock(NOON)
     async with TelegramServer(clock=clock) as telegram, ClaudeServer(clock=clock) as claude:
         environ = {
@@ -98,11 +99,11 @@ async def world(mongod: str, mongo_client, database: str) -> AsyncIterator[World
             "ANTHROPIC_API_KEY": claude.key,
             "ANTHROPIC_BASE_URL": claude.url,
             "MONGODB_URI": mongod,
-            "MONGODB_DATABASE": database,
+            "MONGODB_DATABASE": prepared,
             "PORT": "0",
             "GRACE_SECONDS": "5",
         }
-        yield World(telegram, claude, clock, mongo_client[database], environ)
+        yield World(telegram, claude, clock, mongo_client[prepared], environ)
         assert [exchange.reason for exchange in claude.journal.refusals] == []
 
 
