@@ -67,6 +67,9 @@ class Corrections(Protocol):
         Whoever asks holds the lane and goes on with what waits in it. False: there is no such offer (any more).
         """
 
+    async def drop(self, lane: Lane, edit: int) -> bool:
+        """Take back an offer that came to nothing. False: there is no such offer (any more)."""
+
 
 class Reply(Protocol):
     """The way back to the Place a question came from, in its person's language."""

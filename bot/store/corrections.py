@@ -36,10 +36,14 @@ class MongoCorrections:
         return turn if [one["turn"] for one in asked].count(turn) == 1 else None
 
     async def answer_again(self, lane: Lane, edit: int, turn: int) -> bool:
-        offered = {"_id": edit, "lane": lane.id, "ownerId": lane.owner.id, "state": "offered"}
         asked = {"state": "queued", "kind": "content", "replaces": turn}
+        return await self._settle(lane, edit, {"$set": asked, "$unset": {"doneAt": "", "turn": ""}})
+
+    async def drop(self, lane: Lane, edit: int) -> bool:
+        return await self._settle(lane, edit, {"$set": {"state": "done"}, "$unset": {"update": ""}})
+
+    async def _settle(self, lane: Lane, edit: int, fate: Document) -> bool:
+        offered = {"_id": edit, "lane": lane.id, "ownerId": lane.owner.id, "state": "offered"}
         async with self.calls:
-            again = await self.database["inbox"].update_one(
-                offered, {"$set": asked, "$unset": {"doneAt": "", "turn": ""}}
-            )
-        return again.matched_count == 1
+            settled = await self.database["inbox"].update_one(offered, fate)
+        return settled.matched_count == 1

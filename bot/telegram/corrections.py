@@ -7,10 +7,12 @@ corrects; both are looked for among what belongs to whoever pressed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bot.agent.prompt import user_content
 from bot.inbox import Entry
 from bot.owner import Lane
-from bot.session import Session, words
+from bot.session import Block, Session
 from bot.telegram.buttons import AGAIN, under
 from bot.telegram.commands import Desk
 from bot.telegram.inputs import Reading
@@ -25,7 +27,8 @@ async def offer(desk: Desk, edit: Entry, reading: Reading, language: Language, r
     if turn is None or session is None or reading.question is None or not _is_open(desk, session, turn):
         return False
     asked = next(message for message in session.messages if message.turn == turn)
-    if words(asked.content) == words(user_content(reading.question)):
+    before, now = _texts(asked.content), _texts(user_content(reading.question))
+    if not now or now[-1] in before:
         return False
     await reply.say(text("again_offer", language), under(AGAIN, f"{edit.id}:{turn}", language))
     return True
@@ -34,11 +37,14 @@ async def offer(desk: Desk, edit: Entry, reading: Reading, language: Language, r
 async def accept(desk: Desk, lane: Lane, edit: int, turn: int, language: Language) -> str | None:
     """Have the corrected question answered; what to say of it, or None where that is no offer to this person."""
     session = await desk.lifecycle.sessions.inspect(lane.owner, lane.place)
-    if session is not None and session.knows(edit):
-        return None
-    if not _is_open(desk, session, turn):
-        return text("again_too_late", language)
-    return text("answering_again", language) if await desk.corrections.answer_again(lane, edit, turn) else None
+    if _is_open(desk, session, turn):
+        return text("answering_again", language) if await desk.corrections.answer_again(lane, edit, turn) else None
+    return text("again_too_late", language) if await desk.corrections.drop(lane, edit) else None
+
+
+def _texts(content: Sequence[Block]) -> list[str]:
+    """Its texts; a person's own words stand last, after what they quote or attach."""
+    return [block["text"] for block in content if block["type"] == "text"]
 
 
 def _is_open(desk: Desk, session: Session | None, turn: int) -> bool:

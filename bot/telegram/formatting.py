@@ -35,6 +35,9 @@ SCATTERED = 4
 LEFT_OUT = frozenset({MessageEntity.UNDERLINE, MessageEntity.CUSTOM_EMOJI})
 """Headings are underlined as well as bold, which looks like a link; a custom emoji needs rights the bot may lack."""
 
+_HALF_LOWERED = re.compile(r"\u208d([^()\u208e\n]*)\)")
+"""What the library makes of some formulas: a bracket that opens below the line and closes on it."""
+
 _HOST = re.compile(r"[\w.-]*\w\.[\w-]+|[\da-f:.]*:[\da-f:.]*")
 
 
@@ -69,6 +72,7 @@ def formatted(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
     text, found = convert(with_narrow_tables(escaped), config=_config())
     if not is_visible(text):
         return markdown, ()
+    text = _HALF_LOWERED.sub(r"(\1)", text)
     entities = (
         MessageEntity(e.type, e.offset, e.length, url=e.url, language=e.language)
         for e in found

@@ -34,6 +34,7 @@ LONGEST_WAIT = timedelta(seconds=3)
 """A longer penalty is not slept here: the caller gives its lane back, and the message waits in the inbox."""
 UNREACHED = timedelta(seconds=10)
 TRIES = 5
+PRESS_TRIES = 3
 TYPING_SECONDS = 4.5
 """Telegram shows the indicator for five seconds."""
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -153,10 +154,16 @@ class Gateway:
 
     async def acknowledge(self, press_id: str, sentence: str) -> None:
         """Answer a press, or its button would seem to work for ever. One that is too old needs no answer."""
-        try:
-            await self._bot.answer_callback_query(press_id, sentence)
-        except TelegramError as error:
-            log.info("a press could not be answered: %s", reason_of(error))
+        for tried in range(PRESS_TRIES):
+            try:
+                await self._bot.answer_callback_query(press_id, sentence)
+            except TelegramError as error:
+                log.info("a press could not be answered: %s", reason_of(error))
+                if not isinstance(error, NetworkError) or isinstance(error, BadRequest):
+                    break
+            else:
+                break
+            await self.sleep(2**tried / 2)
 
     async def leave(self, place: Place) -> None:
         """Leave a group or channel. Who stays against its will answers nobody there all the same."""

@@ -174,7 +174,6 @@ class TelegramFrontend:
         except Exception:  # the edge: the person hears of it, the operator gets the traceback
             log.exception("failed unexpectedly")
             return await _apologise(reply, turn, BotError.text)
-        return "done"
 
 
 def _reading(batch: Batch) -> Reading:

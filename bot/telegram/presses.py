@@ -6,7 +6,7 @@ among what belongs to whoever pressed, in the Place where it was pressed. To any
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -69,7 +69,7 @@ Deed = Callable[[Desk, Press], Awaitable[Effect | None]]
 async def obey(desk: Desk, lane: Lane, language: Language, carried: str) -> Effect | None:
     """Do what the button that carried this asks for; None where it has expired."""
     name, _, token = carried.partition(":")
-    return await _DEEDS[name](desk, Press(lane, language, token)) if name in _DEEDS else None
+    return await DEEDS[name](desk, Press(lane, language, token)) if name in DEEDS else None
 
 
 async def _repeat(desk: Desk, press: Press) -> Effect | None:
@@ -104,7 +104,7 @@ async def _again(desk: Desk, press: Press) -> Effect | None:
     return None if said is None else Effect(instead=said)
 
 
-_DEEDS: dict[str, Deed] = {
+DEEDS: Mapping[str, Deed] = {
     REPEAT: _repeat,
     RETRY: _retry,
     COMPACT: _compact,
@@ -112,3 +112,4 @@ _DEEDS: dict[str, Deed] = {
     "model": partial(_choose, "model"),
     "persona": partial(_choose, "persona"),
 }
+"""By name: every button that the bot makes."""

@@ -135,9 +135,19 @@ async def test_an_edit_is_on_offer_once(desk, commands, mongo_client):
     assert await desk.corrections.turn_of(HERS, 10) is None
     assert not await desk.corrections.answer_again(THEIRS, 2, 1)
     assert not await desk.corrections.answer_again(HERS, 1, 1)
+    assert not await desk.corrections.drop(THEIRS, 2)
     taken = await asyncio.gather(*(desk.corrections.answer_again(HERS, 2, 1) for _ in range(5)))
     assert sorted(taken) == [False] * 4 + [True]
     assert [plan for plan in commands.plans if not plan.is_indexed] == []
     await desk.inbox.put(entry(3, 30))
     batch = await desk.inbox.next(await desk.inbox.claim(()))
     assert [(waiting.id, waiting.kind, waiting.replaces) for waiting in batch.entries] == [(2, "content", 1)]
+
+
+async def test_an_offer_that_came_to_nothing_is_taken_back_and_its_words_with_it(desk):
+    await desk.handles(entry(1, 10))
+    await desk.handles(entry(2, 10, "edit"), state="offered")
+    assert await desk.corrections.drop(HERS, 2)
+    assert not await desk.corrections.drop(HERS, 2)
+    assert not await desk.corrections.answer_again(HERS, 2, 1)
+    assert "update" not in await desk.corrections.database["inbox"].find_one({"_id": 2})

@@ -80,9 +80,9 @@ class Office:
         lifecycle, purse = Lifecycle(self.sessions, archive, clock, new_id), Purse(MemoryBooks(), clock)
         desk = Desk(lifecycle, choices, LIFETIME, self.try_again, compactor, self, purse)
         self.naps = Naps(hold=4)
-        gateway = Gateway(bot, sleep=self.naps, limiter=Limiter(self.naps.now))
-        self.hints = Hints(gateway, clock)
-        self.frontend = TelegramFrontend(turns, desk, gateway, self.hints, self.account)
+        self.gateway = Gateway(bot, sleep=self.naps, limiter=Limiter(self.naps.now))
+        self.hints = Hints(self.gateway, clock)
+        self.frontend = TelegramFrontend(turns, desk, self.gateway, self.hints, self.account)
 
     async def try_again(self, lane, turn):
         raise AssertionError("nobody presses a button here")
@@ -91,6 +91,9 @@ class Office:
         raise AssertionError("nobody edits here")
 
     async def answer_again(self, lane, edit, turn):
+        raise AssertionError("nobody presses a button here")
+
+    async def drop(self, lane, edit):
         raise AssertionError("nobody presses a button here")
 
     async def batch(self, *, tries=1, is_retry=False, overtaken=False):
@@ -213,6 +216,18 @@ async def test_a_press_of_a_button_nobody_made_is_answered_and_does_nothing(offi
     assert await office.obey() == "done"
     [call] = office.server.journal.of("answerCallbackQuery")
     assert (call.params["callback_query_id"], call.text) == (query.id, text("button_expired", "en"))
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault.dropped(), Fault.broken(502), Fault.dropped("after")], ids=["lost", "502", "taken"]
+)
+async def test_an_answer_to_a_press_that_got_lost_is_sent_again(office, anna, fault):
+    """Else the button would seem to work for ever."""
+    query = anna.presses("", on=anna.says("hello"), data="nothing:1")
+    await office.bot.get_updates(timeout=0)
+    office.server.faults.next("answerCallbackQuery", fault)
+    await office.gateway.acknowledge(query.id, "Done.")
+    assert query.answer["text"] == "Done."
 
 
 async def test_a_press_that_is_too_old_is_no_error(office, anna):

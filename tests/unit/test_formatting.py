@@ -221,3 +221,17 @@ async def test_a_long_answer_is_converted_beside_the_loop_and_comes_out_the_same
 
 def test_half_a_surrogate_pair_does_not_stop_an_answer():
     assert [chunk.text for chunk in format_chunks("a\ud83d **b**")] == ["a\ufffd b"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown"),
+    [
+        (r"$e^{i\pi}+1=0$", "e^(iπ)+1=0"),
+        (r"\[ \sum_{k=1}^n k = \frac{n(n+1)}{2} \]", "∑(k=1)ⁿ k = (n(n+1))/2"),
+        (r"$x_{1,2} = \pm \sqrt{2}$", "x_(1,2) = ± √2̅"),
+        (r"$\mathbb{R}^n \to \mathbb{C}$", "ℝⁿ → ℂ"),
+        ("It costs $5 and $6.", "It costs $5 and $6."),
+    ],
+)
+def test_a_formula_reads_on_a_phone(formula, shown):
+    assert formatted(formula)[0] == shown
