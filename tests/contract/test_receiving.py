@@ -15,6 +15,7 @@ from telegram.constants import ChatID
 from bot.demo.telegram.faults import Fault
 from bot.errors import StoreUnavailable
 from bot.owner import Lane, Owner, Place
+from bot.ports import Json
 from bot.store.memory_inbox import MemoryInbox
 from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
@@ -411,7 +412,7 @@ async def test_an_answer_that_is_not_telegrams_stops_no_polling_and_is_not_print
     assert "heron" not in caplog.text
 
 
-UNREADABLE = [
+UNREADABLE: list[Json] = [
     {"message": {"message_id": 5, "text": "heron"}},
     {"message": {"message_id": 5, "date": "heron", "chat": {"id": ANNA, "type": "private"}, "text": "heron"}},
     {"message": {"message_id": 5, "date": 10**18, "chat": {"id": ANNA, "type": "private"}, "text": "heron"}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
@@ -45,7 +46,7 @@ async def long_talk(world, anna, group):
     await menu(world, anna, group, kind="context")
 
 
-MADE = {
+MADE: dict[str, Callable[..., Awaitable[None]]] = {
     "model": partial(menu, kind="model"),
     "persona": partial(menu, kind="persona"),
     "retry": failed,
