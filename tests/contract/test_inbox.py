@@ -36,7 +36,7 @@ async def in_memory(request, clock):
 def through(driver):
     @asynccontextmanager
     async def in_mongodb(request, clock):
-        uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("database")
+        uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("prepared")
         store = await connect(uri, name, driver=driver, clock=clock, keep=timedelta(days=1))
         await schema.ensure(store.database, shape.MOST_SECONDS)
         yield MongoInbox(store.database, store.calls, clock, Holder("here", lease_seconds=15), lane_of)

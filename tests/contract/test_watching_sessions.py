@@ -30,8 +30,8 @@ def clock():
 
 
 @pytest.fixture
-async def store(mongod, database, clock):
-    opened = await connect(mongod, database, driver="pymongo", clock=clock, keep=timedelta(days=40))
+async def store(mongod, prepared, clock):
+    opened = await connect(mongod, prepared, driver="pymongo", clock=clock, keep=timedelta(days=40))
     await schema.ensure(opened.database, shape.MOST_SECONDS)
     yield opened
     await opened.close()
