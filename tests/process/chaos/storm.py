@@ -27,6 +27,7 @@ class Weather:
     people: int
     messages: int
     kills: int
+    freezes: int
     primaries: int = 0
     pause: float = 2.0
     """A person's longest pause between two lines."""
@@ -94,10 +95,13 @@ class Storm:
 
     async def _strike(self) -> None:
         """Kill and freeze, one after the other, never the last one that serves."""
-        for number in range(self.weather.kills):
+        blows = ["kill"] * self.weather.kills + ["freeze"] * self.weather.freezes
+        self.dice.shuffle(blows)
+        falls = _spread(self.weather.primaries, len(blows))
+        for number, blow in enumerate(blows):
             await asyncio.sleep(self.weather.calm * (0.5 + self.dice.random()))
             victim = await self._victim()
-            if self.dice.random() < 0.5:
+            if blow == "kill":
                 await self.town.kill(victim)
                 self.done["killed"] += 1
                 self._later(self._restart(victim))
@@ -105,12 +109,8 @@ class Storm:
                 self.town.freeze(victim)
                 self.done["frozen"] += 1
                 self._later(self._wake(victim, LEASE * (1.1 + self.dice.random() / 2)))
-            if self.mongo and number in self._falls():
+            if self.mongo and number in falls:
                 await self._fell(self.mongo)
-
-    def _falls(self) -> set[int]:
-        step = self.weather.kills // (self.weather.primaries + 1)
-        return {step * (place + 1) for place in range(self.weather.primaries)}
 
     async def _victim(self) -> Replica:
         async with asyncio.timeout(60):
@@ -146,6 +146,11 @@ class Storm:
             self.town.telegram.faults.next("sendMessage", self.dice.choice(kinds))
             self.town.claude.faults.next(ModelFault.overloaded())
             self.done["faults"] += 2
+
+
+def _spread(falls: int, blows: int) -> set[int]:
+    """After which of the blows the primary falls."""
+    return {blows // (falls + 1) * (place + 1) for place in range(falls)}
 
 
 def table(storm: Storm, verdict: Verdict) -> str:
