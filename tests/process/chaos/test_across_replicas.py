@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from datetime import timedelta
 
 import pytest
 
@@ -23,7 +24,7 @@ async def elsewhere(town, first, second):
 
 
 async def test_stop_ends_the_answer_another_replica_is_writing(calm):
-    """It ends within 1.5 s; what was shown is kept, and marked."""
+    """It ends within 1.5 s of Telegram's handing over the word; what was shown is kept, and marked."""
     async with calm(LEASE_SECONDS="15") as town, hooked(town):
         first, second = await town.start(2)
         second.ready = False
@@ -33,15 +34,17 @@ async def test_stop_ends_the_answer_another_replica_is_writing(calm):
         await town.begun()
         await asyncio.sleep(1.0)  # some words of it are written
         await elsewhere(town, first, second)
-        asked = time.monotonic()
-        town.command(anna, "/stop")
+        said = town.command(anna, "/stop")
         await town.answered(anna, text("stop_done", "en"))
-        took = time.monotonic() - asked
         await town.quiet()
 
+        [handed_over] = [push.at for push in town.telegram.pushes if push.update_id == said.update_id]
+        [ended, confirmed] = [
+            next(sent.at for sent in town.telegram.journal.of("sendMessage") if sent.text == words)
+            for words in (INTERRUPTED, text("stop_done", "en"))
+        ]
         [session] = town.database["sessions"].find({})
-    assert took < 1.5 + 0.5  # the balancer's and the journal's own ways
-    assert INTERRUPTED in anna.chat.text
+    assert ended < confirmed < handed_over + timedelta(seconds=1.5)
     assert session["messages"][-1]["content"][0]["text"].endswith(INTERRUPTED)
 
 
@@ -141,7 +144,7 @@ async def test_twenty_lines_during_a_long_turn_are_answered_in_at_most_three(cal
     async with calm(LEASE_SECONDS="15") as town, hooked(town):
         await town.start(2)
         anna = town.person(ANNA)
-        town.claude.faults.next(thinks(5))
+        town.claude.faults.next(thinks(10))
         town.line(anna)
         await town.begun()
         for _ in range(19):
