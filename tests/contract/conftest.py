@@ -1,4 +1,4 @@
-"""The backends one contract is held against: memory, MongoDB through both drivers, and mongomock-motor.
+"""The backends one contract is held against: memory, MongoDB through both drivers, and mongomock-motor (C109).
 
 mongomock-motor has no validators, commands or races; what needs those asks for `store`, which is a real mongod through
 either driver.

@@ -248,6 +248,17 @@ async def test_a_batch_is_early_while_its_last_message_gathers_and_is_young(inbo
     assert (await inbox.next(claim)).early == 0
 
 
+async def test_a_burst_is_one_batch_in_the_order_sent(inbox, clock):
+    """C19: a short message, a long one in two parts, a short one: none overtakes while the parts are gathered."""
+    burst = [replace(entry(number, gathers=number in {2, 3}), received_at=clock.now()) for number in range(1, 5)]
+    claim = await claimed(inbox, *burst[:3])
+    assert (await inbox.next(claim)).early > 0
+    await inbox.put(burst[3])
+    batch = await inbox.next(claim)
+
+    assert (ids(batch), batch.early) == ([1, 2, 3, 4], 0)
+
+
 @pytest.mark.parametrize(
     "entries",
     [

@@ -79,6 +79,7 @@ def test_a_file_that_is_no_program_is_named_too(tmp_path, no_wheel):
 
 
 def test_where_nothing_is_installed_the_way_out_is_named(no_wheel):
+    """C110: it is also what a test that is skipped for it says."""
     with pytest.raises(StartError, match="none found"):
         launcher.find({"PATH": ""})
 
@@ -101,6 +102,7 @@ def test_a_kept_folder_is_opened_again_on_another_port(here, tmp_path):
 
 
 def test_a_passing_server_leaves_nothing_behind(here):
+    """C110: the tests bring one up by themselves."""
     with launcher.running(here, parameters=QUICK) as uri, Client(uri) as client:
         folder = Path(client.admin.command("getCmdLineOpts")["parsed"]["storage"]["dbPath"])
         assert folder.exists()

@@ -460,7 +460,13 @@ async def test_a_stored_update_is_its_senders_or_nobodys(intake, anna):
     [update] = await intake.bot.get_updates(timeout=0)
 
     assert lane_of(update.to_dict()) == Lane(Owner(ANNA), Place(ANNA))
-    assert [lane_of(stored) for stored in [{}, {"update_id": 1}, *UNREADABLE]] == [None] * (2 + len(UNREADABLE))
+    assert lane_of({}) is None
+    assert lane_of({"update_id": 1}) is None
+
+
+@pytest.mark.parametrize("unreadable", UNREADABLE, ids=json.dumps)
+async def test_a_stored_update_that_cannot_be_read_is_nobodys(unreadable):
+    assert lane_of(unreadable) is None
 
 
 async def test_what_no_store_can_hold_is_mended_on_the_way_in(intake, anna):

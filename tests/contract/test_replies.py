@@ -121,6 +121,22 @@ async def test_parts_come_in_order_each_after_the_one_before_is_confirmed(reply,
     assert len(sends(server)) == 3
 
 
+async def test_a_file_keeps_its_place_among_the_parts(reply, server, anna):
+    """C21: also where the first part takes long."""
+    gate = asyncio.Event()
+    code = "```py\n" + "x = 1  # one\n" * 2000 + "```"
+    server.faults.next("sendMessage", Fault.hold(gate))
+    delivering = asyncio.create_task(reply.deliver(f"{THREE_PARTS}\n\n{code}\n\nthe end", turn=1))
+    await server.until(lambda: sends(server))
+    gate.set()
+    await delivering
+
+    made = [call.method for call in server.journal.of("sendMessage", "sendDocument")]
+    assert made == [*["sendMessage"] * (len(made) - 2), "sendDocument", "sendMessage"]
+    assert [shown.text.split()[0] for shown in anna.chat.answers[:3]] == ["one", "two", "three"]
+    assert anna.chat.answers[-1].text == "the end"
+
+
 async def test_what_has_grown_is_void_after_a_restart(reply):
     reply.grow("half a ")
     reply.grow("sentence")
@@ -214,6 +230,7 @@ async def test_an_answer_in_a_deleted_topic_goes_to_the_chat(gateway, server, an
 
 
 async def test_an_answer_to_a_deleted_question_is_sent_all_the_same(gateway, anna):
+    """C15: without the reference, at once."""
     await TelegramReply(gateway, HERE, "en", reply_to=4711).deliver("here", turn=1)
     assert anna.chat.text == "here"
 

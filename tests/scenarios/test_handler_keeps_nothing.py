@@ -23,14 +23,18 @@ async def test_a_new_process_for_every_message_sees_the_whole_talk(world, anna, 
 
 
 async def test_notes_and_plan_outlive_the_process(world, anna):
+    """C9: the next process knows nothing but what is in the database, and goes on at the right step."""
     async with world.bot():
         await world.ask(anna, "Remember that my sister lives in Riga.")
         await world.ask(anna, "Plan a trip: book a flight, find a hotel, pack.")
+        await world.ask(anna, "Step 1 is done.")
     async with world.bot():
         answer = await world.ask(anna, "What do you remember?")
+        await world.ask(anna, "Step 2 is done.")
 
     assert "Riga" in answer
-    assert world.session(anna.id)["task"]["goal"]
+    task = world.session(anna.id)["task"]
+    assert [step["status"] for step in task["steps"]] == ["done", "done", "open"]
 
 
 async def test_new_is_remembered_across_a_restart(world, anna):

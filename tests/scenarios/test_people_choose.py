@@ -58,6 +58,22 @@ async def test_a_model_is_chosen_by_a_button_and_kept(world, anna, boris, driver
     ]
 
 
+async def test_a_choice_after_new_leaves_the_new_session_in_its_place(world, anna):
+    """C36: the old one is still there, and is not found instead."""
+    async with world.bot(**MODELS):
+        await world.ask(anna, "My secret word is heron.")
+        await world.ask(anna, "/new")
+        await world.ask(anna, "Hello")
+        made = world.session(anna.id)["_id"]
+        await world.ask(anna, "/model")
+        await tap(world, anna, "claude-opus-5-5")
+        await world.ask(anna, "What is my secret word?")
+
+    assert world.session(anna.id)["_id"] == made
+    assert len(world.sessions(anna.id)) == 2
+    assert "heron" not in str(world.requests[-1])
+
+
 async def test_a_model_that_is_no_longer_offered_counts_as_no_choice(world, anna):
     world.database["owners"].insert_one({"_id": anna.id, "model": "claude-fable-5-2", "persona": "gone"})
     async with world.bot(**MODELS):

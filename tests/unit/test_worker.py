@@ -265,6 +265,21 @@ async def test_one_broken_entry_ends_neither_its_lane_nor_the_worker(caplog):
     assert [record.getMessage() for record in errors(caplog)] == ["the batch broke"]
 
 
+async def test_what_arrives_without_a_hint_is_found_by_looking(monkeypatch):
+    """C115: nothing depends on being woken."""
+    monkeypatch.setattr(worker, "IDLE_SECONDS", 0.01)
+
+    class Deaf(Ledger):
+        async def wait(self):
+            await asyncio.Event().wait()
+
+    inbox, desk = Deaf(), Desk()
+    async with working(desk, inbox):
+        await inbox.reached.wait()
+        await inbox.put(entry(1))
+        await desk.until(("answered", (1,)))
+
+
 # ------------------------------------------------------------------------------------------- not now
 
 

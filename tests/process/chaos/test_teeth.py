@@ -6,30 +6,17 @@ A scene is played twice by real processes, once with the fault in their program 
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
 
 import pytest
 
 from bot.demo.telegram.faults import Fault
 from tests.process.chaos.ledger import read
-from tests.process.chaos.town import LONG_EVERY, hooked, thinks
+from tests.process.chaos.town import LONG_EVERY, fail_point, hooked, thinks
 from tests.process.chaos.verdict import judge
 
 ANNA = 5001
 BLOCK_SECONDS = 7
 LOST = "the lease of a lane was lost"
-
-
-@contextmanager
-def fail_point(town, collection, *commands, mode="alwaysOn", **data):
-    """The server treats these commands on one collection of this town's database in another way."""
-    server = town.database.client.admin
-    where = {"failCommands": list(commands), "namespace": f"{town.database.name}.{collection}"}
-    server.command("configureFailPoint", "failCommand", mode=mode, data=where | data)
-    try:
-        yield
-    finally:
-        server.command("configureFailPoint", "failCommand", mode="off")
 
 
 def is_held_up(town, collection):
@@ -86,10 +73,10 @@ async def killed_as_soon_as_telegram_may_forget(town, mutant):
 
 
 async def frozen_while_it_commits(town, mutant):
-    """C24"""
+    """C24, C112"""
     first, second = await two(town, mutant)
     block = {"blockConnection": True, "blockTimeMS": BLOCK_SECONDS * 1000}
-    with fail_point(town, "sessions", "update", mode={"times": 1}, **block):
+    async with fail_point(town, "sessions", "update", mode={"times": 1}, **block):
         town.line(town.person(ANNA))
         await town.until(lambda: is_held_up(town, "sessions"))
         switch(town, first, second)
@@ -120,7 +107,7 @@ async def frozen_while_it_sends(town, mutant):
 async def the_archive_refuses(town, mutant):
     [first] = await town.start(mutant=mutant)
     anna = town.person(ANNA)
-    with fail_point(town, "archive", "insert", errorCode=8000):
+    async with fail_point(town, "archive", "insert", errorCode=8000):
         for _ in range(5):
             town.line(anna)
             await town.quiet()

@@ -227,6 +227,23 @@ async def hooked(town: Town, **ways: float) -> AsyncIterator[Town]:
             await _end(town)
 
 
+@asynccontextmanager
+async def fail_point(
+    town: Town, collection: str, *commands: str, mode: Any = "alwaysOn", **data: Any
+) -> AsyncIterator[None]:
+    """The server treats these commands on one collection of this town's database in another way.
+
+    It ends only when no command is held up any more, and the stand-ins must go on meanwhile.
+    """
+    server = town.database.client.admin
+    where = {"failCommands": list(commands), "namespace": f"{town.database.name}.{collection}"}
+    await asyncio.to_thread(server.command, "configureFailPoint", "failCommand", mode=mode, data=where | data)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(server.command, "configureFailPoint", "failCommand", mode="off")
+
+
 async def _end(town: Town) -> None:
     for replica in town.replicas:
         if replica.frozen:
