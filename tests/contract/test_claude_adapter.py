@@ -13,7 +13,7 @@ from bot.agent.prompt import STOPPED
 from bot.demo.claude.answers import Answer, ToolCall, Whole, call, calls, think
 from bot.demo.claude.faults import Fault, Reply
 from bot.demo.claude.server import ClaudeServer
-from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
+from bot.errors import EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
 from bot.ports import Request
 from bot.session import Usage, number
 from bot.settings import ANTHROPIC_URL
@@ -95,10 +95,21 @@ FATAL = {
     "an enforced spend limit": coded(429, "rate_limit_error", "enforced_spend_limit_reached"),
     "an invalid request in a stream": Fault.error_event("invalid_request_error"),
 }
+OF_A_FILE = {
+    "a broken picture": Fault.status(400, "messages.0.content.1.image.source.base64.data: Could not process image"),
+    "too many pages": Fault.status(400, "A maximum of 100 PDF pages may be provided."),
+    "a protected PDF": Fault.status(400, "The PDF specified is password protected."),
+    "too many of them": Fault.status(400, "too many images and documents: 104 + 1 > 100"),
+    "llama.cpp without eyes": Fault.status(
+        500, "image input is not supported - hint: you may need to provide the mmproj"
+    ),
+    "vLLM without eyes": Fault.status(400, "At most 0 image(s) may be provided in one request."),
+}
 TABLE = [
     *((name, fault, ModelBusy) for name, fault in TRANSIENT.items()),
     *((name, fault, PromptTooLong) for name, fault in TOO_LONG.items()),
     *((name, fault, ModelMisconfigured) for name, fault in FATAL.items()),
+    *((name, fault, FilesRefused) for name, fault in OF_A_FILE.items()),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 
@@ -45,9 +46,9 @@ async def answered(world, person, number=1, chat=None):
     return chat.answers[-1].text
 
 
-async def gathered(world):
+async def gathered(world, waiting):
     """What gathers waits for more on the world's clock."""
-    await world.eventually(lambda: world.database["inbox"].count_documents({"state": "queued"}))
+    await world.eventually(lambda: world.database["inbox"].count_documents({"state": "queued"}) >= waiting)
     world.passes(seconds=2)
 
 
@@ -80,13 +81,17 @@ async def test_a_photo_is_seen_and_stays_in_view_without_its_bytes_in_the_sessio
 async def test_an_album_is_one_turn_and_a_late_piece_of_it_no_question_of_its_own(world, anna):
     """C100, C101"""
     world.claude.script("The second.", "It is like the third.")
+    gate = asyncio.Event()
+    world.telegram.faults.next("download", TelegramFault.hold(gate))
     async with world.bot():
         [first, *_] = anna.sends_album([png(4), png(5), png(6)], "Which one is best?")
-        await gathered(world)
-        assert await answered(world, anna) == "The second."
+        await gathered(world, 3)
+        await world.telegram.until(lambda: world.telegram.journal.of("getFile"), seconds=20)
         anna.sends_photo(png(7), media_group_id=first.raw["media_group_id"])
-        await gathered(world)
+        await gathered(world, 4)
+        gate.set()
         assert await answered(world, anna, 2) == said("ending_late_piece")
+        assert anna.chat.answers[0].text == "The second."
         assert await world.ask(anna, "And this one?") == "It is like the third."
     assert kinds(world, 0) == ["text", "image", "text", "image", "image"]
     assert len(world.requests) == 2, "the late piece was not asked about"
@@ -164,6 +169,20 @@ async def test_a_file_that_telegram_does_not_give_now_can_be_tried_again(world, 
         anna.presses("Try again")
         assert "photo (PNG" in await answered(world, anna, 2)
     assert len(world.requests) == 1
+
+
+async def test_a_fetch_that_takes_long_can_be_stopped(world, anna):
+    gate = asyncio.Event()
+    world.telegram.faults.next("download", TelegramFault.hold(gate))
+    async with world.bot():
+        anna.sends_photo(png(), "What is this?")
+        await world.telegram.until(lambda: world.telegram.journal.of("getFile"), seconds=20)
+        anna.says("/stop")
+        assert await answered(world, anna, 2) == said("stop_done")
+        gate.set()
+        await world.ask(anna, "And now?")
+    assert kinds(world, 0, 0) == ["text", "image", "text"]
+    assert content(world, 0, 1) == [{"type": "text", "text": "[interrupted]"}]
 
 
 async def test_in_a_group_a_picture_is_asked_about_by_answering_it(world, anna, boris):

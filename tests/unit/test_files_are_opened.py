@@ -115,8 +115,10 @@ def test_a_huge_text_keeps_its_head_and_its_tail_and_says_what_is_missing():
     assert "left out" in text
 
 
-def test_an_empty_text_is_said_to_be_empty():
-    assert words_of(b" \n").splitlines()[1] == "(empty)"
+@pytest.mark.parametrize("raw", [b"", b" \n", b" " * 1_000_000], ids=["nothing", "a line", "a million spaces"])
+def test_an_empty_text_is_said_to_be_empty(raw):
+    """C76"""
+    assert words_of(raw).splitlines()[1] == "(empty)"
 
 
 @pytest.mark.parametrize(

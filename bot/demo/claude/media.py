@@ -1,7 +1,6 @@
 """What a Messages request must obey in its pictures and documents: bytes, types, pixels, pages, numbers.
 
-Worded as the real API words it. Pixels and pages are read in the simplest way that holds for honest files; it is not
-the way of the bot, so that a fault there is not repeated here.
+Worded as the real API words it.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from struct import unpack
 from typing import Any
 
+from bot.demo.claude.pixels import pixels
 from bot.demo.claude.prompt import blocks_of
 from bot.demo.claude.refusals import Refused
 
@@ -30,11 +29,6 @@ PIXELS = 8000
 MANY, PIXELS_OF_MANY = 20, 2000
 MEDIA = 100
 PAGES = 100
-_SIZES = {
-    "image/png": (re.compile(rb"\x89PNG\r\n\x1a\n....IHDR(.{8})", re.DOTALL), ">II"),
-    "image/gif": (re.compile(rb"GIF8[79]a(.{4})", re.DOTALL), "<HH"),
-    "image/jpeg": (re.compile(rb"\xff[\xc0-\xc3]\x00.\x08(.{4})", re.DOTALL), ">HH"),
-}
 _PAGE = re.compile(rb"/Type\s*/Page\b")
 
 
@@ -91,13 +85,10 @@ def _source(where: str, block: Json, most_pixels: int) -> int:
 
 
 def _pixels(where: str, kind: str, raw: bytes, most: int) -> None:
-    if kind not in _SIZES:
-        return
-    pattern, form = _SIZES[kind]
-    found = pattern.search(raw)
-    if found is None or not all(unpack(form, found[1])):
+    size = pixels(kind, raw)
+    if size is not None and not all(size):
         raise Refused(f"{where}.data: Could not process image")
-    if max(unpack(form, found[1])) > most:
+    if size is not None and max(size) > most:
         many = " for many-image requests" if most < PIXELS else ""
         raise Refused(
             f"{where}.data: At least one of the image dimensions exceed max allowed size{many}: {most} pixels"

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from bot.demo.claude.pixels import pixels
 
 Json = Mapping[str, Any]
 CountText = Callable[[str], int]
@@ -20,6 +23,9 @@ FIXED_TOKENS = 9
 TOOLS_TOKENS = 346
 BLOCK_TOKENS = 4
 IMAGE_TOKENS = 1600
+PIXELS_OF_A_TOKEN = 750
+HEAD_CHARS = 65_536
+"""Of a picture as base64, with its size in it."""
 PAGE_TOKENS = 2000
 PAGE_CHARS = 70_000
 CLAUDE_RATIO = 1.3
@@ -68,8 +74,11 @@ class Meter:
         return self.text(text) + BLOCK_TOKENS
 
 
-def _image_tokens(_block: Json) -> int:
-    return IMAGE_TOKENS
+def _image_tokens(block: Json) -> int:
+    source = block["source"]
+    head = b64decode(source["data"][:HEAD_CHARS]) if source.get("type") == "base64" else b""
+    size = pixels(source.get("media_type", ""), head)
+    return min(size[0] * size[1] // PIXELS_OF_A_TOKEN, IMAGE_TOKENS) if size and all(size) else IMAGE_TOKENS
 
 
 def _document_tokens(block: Json) -> int:
