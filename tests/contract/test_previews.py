@@ -137,6 +137,22 @@ async def test_after_a_failure_there_are_no_more_previews_in_this_turn_and_the_a
     assert len(stage.calls("sendMessageDraft")) == 1
 
 
+async def test_a_chat_that_is_not_found_says_nothing_about_others_or_about_the_next_turn(stage, anna):
+    """C94: it is about the chat; there is nothing to switch off."""
+    boris = stage.server.person(8, "Boris")
+    boris.starts()
+    stage.server.faults.next("sendMessageDraft", Fault.refused("chat not found"), chat=7)
+    async with stage.reply(Place(7)) as first, stage.reply(Place(8)) as other:
+        first.grow("Herons ")
+        await stage.until(lambda: stage.calls("sendMessageDraft"))
+        other.grow("Herons")
+        await stage.until(lambda: draft(boris) == "Herons")
+        assert draft(anna) is None
+    async with stage.reply(Place(7)) as second:
+        second.grow("Trains")
+        await stage.until(lambda: draft(anna) == "Trains")
+
+
 async def test_formatting_that_telegram_cannot_read_is_left_out_of_the_draft(stage, anna):
     stage.server.faults.next("sendMessageDraft", Fault.refused("can't parse entities: can't find end"))
     async with stage.reply(Place(7)) as reply:

@@ -76,6 +76,15 @@ async def test_an_answer_is_shown_formatted(reply, anna):
     ]
 
 
+async def test_no_answer_is_a_rich_message(reply, server, anna):
+    """C93: some clients show those blank; tables, formulas and markup are text with entities."""
+    await reply.deliver("| a | b |\n|---|---|\n| 1 | 2 |\n\n$$x^2$$\n\n<b>bold</b>", turn=1)
+    assert {call.method for call in server.journal if call.method.startswith("send")} == {"sendMessage"}
+    [shown] = anna.chat.answers
+    assert shown.text == "a | b\n--+--\n1 | 2\n\nx^2\n\n<b>bold</b>"
+    assert [entity["type"] for entity in shown.entities] == ["pre", "pre"]
+
+
 async def test_a_notice_is_our_sentence_literally(reply, anna):
     """C84: markup in a value stays what it is."""
     await reply.notice("start", idle="*a* <b>_c_</b>", age='{"x": [`y`]}')

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from telegram.error import BadRequest, ChatMigrated, EndPointNotFound, Forbidden, InvalidToken
 
+from bot.demo.telegram.chats import GENERAL_TOPIC
+
 CLOSED = {
     "blocked": (lambda anna: anna.blocks(), "bot was blocked by the user"),
     "deactivated": (lambda anna: anna.deletes_account(), "user is deactivated"),
@@ -92,6 +94,7 @@ async def test_a_topic_takes_messages_and_marks_them(telegram, telegram_bot, ann
     topic = anna.topic("Plans", forum)
     sent = await telegram_bot.send_message(forum.id, "hello", message_thread_id=topic)
     assert (sent.message_thread_id, sent.is_topic_message) == (topic, True)
+    assert topic != GENERAL_TOPIC
 
 
 @pytest.mark.parametrize("thread", [1, 77], ids=["General", "unknown"])

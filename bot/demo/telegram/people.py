@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.demo.telegram.chats import Chat, Shown, Standing, shown_message
+from bot.demo.telegram.chats import GENERAL_TOPIC, Chat, Shown, Standing, shown_message
 from bot.demo.telegram.entities import detected
 from bot.demo.telegram.privacy import hears
 from bot.demo.telegram.rules import Json
@@ -85,6 +85,7 @@ class Person(Voice):
     def topic(self, name: str, chat: Chat | None = None) -> int:
         """Open a topic; its id."""
         place = chat or self.chat
+        place.last_id = max(place.last_id, GENERAL_TOPIC)  # that number is never another topic's
         number = place.last_id + 1
         place.topics[number] = name
         self.sends({"forum_topic_created": {"name": name, "icon_color": 7322096}}, chat=place, thread=number)
