@@ -24,7 +24,7 @@ from bot.agent.blocks import acceptable, of_servers
 from bot.agent.prompt import with_breakpoints
 from bot.errors import FilesRefused, ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
 from bot.ports import Completion, Json, Request
-from bot.ports.model import unbilled
+from bot.ports.model import unbilled, unseen
 from bot.session import Block, Usage, clean
 from bot.settings import ANTHROPIC_URL
 from bot.settings.mcp import McpServer
@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 USUAL_WINDOW = 200_000
 CARD_SECONDS = 5.0
+_OF_PROVIDER = frozenset({"server_tool_use", "mcp_tool_use"})
 MCP_BETA = "mcp-client-2026-09-15"
 CONNECT_SECONDS = 10.0
 
@@ -118,7 +119,11 @@ class Claude:
         return getattr(card, "max_input_tokens", None) or USUAL_WINDOW
 
     async def complete(
-        self, request: Request, on_text: Callable[[str], None], on_start: Callable[[Usage], None] = unbilled
+        self,
+        request: Request,
+        on_text: Callable[[str], None],
+        on_start: Callable[[Usage], None] = unbilled,
+        on_tool: Callable[[str], None] = unseen,
     ) -> Completion:
         """Call the model once, streaming. Raises a ModelError that carries the usage known so far."""
         billed: list[Usage] = []
@@ -128,7 +133,7 @@ class Claude:
             on_start(usage)
 
         try:
-            completion = await self._heard(body(request, self._endpoint), on_text, start)
+            completion = await self._heard(body(request, self._endpoint), on_text, start, on_tool)
         except _FAILURES as error:
             failure = classify(error)
             failure.usage = billed[-1] if billed else None
@@ -140,7 +145,11 @@ class Claude:
         return completion
 
     async def _heard(
-        self, wanted: dict[str, Any], on_text: Callable[[str], None], on_start: Callable[[Usage], None]
+        self,
+        wanted: dict[str, Any],
+        on_text: Callable[[str], None],
+        on_start: Callable[[Usage], None],
+        on_tool: Callable[[str], None],
     ) -> Completion | None:
         """The answer, if it came to a stop; what its start is billed is said at once: a torn one costs too."""
         now = asyncio.get_running_loop().time
@@ -152,6 +161,8 @@ class Claude:
                     on_text(event.text)
                 elif event.type == "message_start":
                     on_start(_usage(event.message.usage))
+                elif event.type == "content_block_start" and event.content_block.type in _OF_PROVIDER:
+                    on_tool(event.content_block.name)
             message = stream.current_message_snapshot
         if message is None or message.stop_reason is None:
             return None

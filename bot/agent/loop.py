@@ -158,7 +158,7 @@ class _Turn:
             request = await self.afforded(wanted)
             self.context.record.require_lease()
             try:
-                completion = await agent.model.complete(request, self.screen.grow, self.bill.begin)
+                completion = await agent.model.complete(request, self.screen.grow, self.bill.begin, self.watch)
             except ModelError as error:
                 self.bill.end(error.usage)
                 await self.wait(attempt, error)
@@ -178,6 +178,10 @@ class _Turn:
         least = spent + min(LEAST_ANSWER, request.max_tokens)
         granted = await purse.reserve(self.context.owner, self.context.turn, least, spent + request.max_tokens)
         return replace(request, max_tokens=granted - spent)
+
+    def watch(self, tool: str) -> None:
+        """The provider runs a tool of its own: the person sees that until words follow."""
+        self.screen.status(self.agent.toolbox.status_of(tool))
 
     async def use(self, wanted: Sequence[Block]) -> Sequence[Block]:
         """The results of these calls; while they run, the person sees what is being done."""

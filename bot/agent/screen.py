@@ -11,14 +11,18 @@ class Screen:
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
         self._kept = self._gap = self.fresh = ""
+        self._status = ""
 
     def grow(self, delta: str) -> None:
+        self.status("")
         self._reply.grow(delta if self.fresh else self._gap + delta)
         self.fresh += delta
 
     def status(self, key: str) -> None:
         """What is being done beside writing; empty: nothing."""
-        self._reply.status(key)
+        if key != self._status:
+            self._status = key
+            self._reply.status(key)
 
     def keep(self, gap: str) -> None:
         """The running call is done; should more words follow, `gap` stands before them."""
@@ -26,6 +30,7 @@ class Screen:
         self._gap, self.fresh = gap if self._kept else "", ""
 
     def take_back(self) -> None:
+        self.status("")
         kept, gap = self._kept, self._gap
         if self.fresh:
             self.clear()
@@ -35,6 +40,7 @@ class Screen:
 
     def clear(self) -> None:
         """Nothing of a turn that failed is stored, so nothing of it stays in sight."""
+        self.status("")
         if self._kept or self.fresh:
             self._kept = self._gap = self.fresh = ""
             self._reply.restart()

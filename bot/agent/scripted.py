@@ -17,7 +17,7 @@ from typing import Any
 
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured
 from bot.ports import Completion, Json, Request
-from bot.ports.model import unbilled
+from bot.ports.model import unbilled, unseen
 from bot.session import Block, Usage, text_block, words
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
@@ -80,7 +80,11 @@ class Scripted:
         self.requests: list[Request] = []
 
     async def complete(
-        self, request: Request, on_text: Callable[[str], None], on_start: Callable[[Usage], None] = unbilled
+        self,
+        request: Request,
+        on_text: Callable[[str], None],
+        on_start: Callable[[Usage], None] = unbilled,
+        on_tool: Callable[[str], None] = unseen,
     ) -> Completion:
         """Answer with the script's next line."""
         self.requests.append(deepcopy(request))
@@ -89,6 +93,9 @@ class Scripted:
         line = self._next(request)
         if line.error is None:
             on_start(replace(line.usage, output_tokens=0))
+        for block in line.content:
+            if block["type"] in {"server_tool_use", "mcp_tool_use"}:
+                on_tool(block["name"])
         for piece in re.findall(r"\s*\S+\s*", words(line.content)):
             on_text(piece)
             await asyncio.sleep(0)

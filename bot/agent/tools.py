@@ -24,6 +24,7 @@ from bot.ports import Json
 from bot.session import Task
 
 STATUS = "status_other"
+_STATUS_OF_PROVIDER = {"web_search": "status_web", "web_fetch": "status_web"}
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
@@ -96,8 +97,8 @@ class Toolbox:
         self.specs: tuple[Json, ...] = (*(tool.spec for tool in self._tools.values()), *of_provider)
 
     def status_of(self, name: str) -> str:
-        """Names what a person sees while this tool runs."""
-        return self._tools[name].status if name in self._tools else STATUS
+        """Names what a person sees while this tool runs, ours or the provider's."""
+        return self._tools[name].status if name in self._tools else _STATUS_OF_PROVIDER.get(name, STATUS)
 
     async def run(self, context: ToolContext, name: str, arguments: Json) -> str:
         """Check the arguments against the tool's schema, then run it. Raises ToolFailed for both."""

@@ -12,7 +12,7 @@ from bot.errors import ModelError
 from bot.inbox import Batch, Frontend, Run, State
 from bot.ops.metrics import Metrics
 from bot.ports import Completion, Json, Model, Request
-from bot.ports.model import unbilled
+from bot.ports.model import unbilled, unseen
 from bot.session import Usage
 from bot.telegram.poller import ALLOWED_UPDATES
 
@@ -63,10 +63,14 @@ class MeasuredModel:
     metrics: Metrics
 
     async def complete(
-        self, request: Request, on_text: Callable[[str], None], on_start: Callable[[Usage], None] = unbilled
+        self,
+        request: Request,
+        on_text: Callable[[str], None],
+        on_start: Callable[[Usage], None] = unbilled,
+        on_tool: Callable[[str], None] = unseen,
     ) -> Completion:
         try:
-            completion = await self.model.complete(request, on_text, on_start)
+            completion = await self.model.complete(request, on_text, on_start, on_tool)
         except ModelError as failure:
             self._ended(request.model, type(failure).__name__, failure.usage or Usage())
             raise

@@ -82,15 +82,24 @@ def unbilled(_usage: Usage) -> None:
     """For whoever needs no bill."""
 
 
+def unseen(_tool: str) -> None:
+    """For whoever need not know what the provider does."""
+
+
 class Model(Protocol):
     """The port of the language model."""
 
     async def complete(
-        self, request: Request, on_text: Callable[[str], None], on_start: Callable[[Usage], None] = unbilled
+        self,
+        request: Request,
+        on_text: Callable[[str], None],
+        on_start: Callable[[Usage], None] = unbilled,
+        on_tool: Callable[[str], None] = unseen,
     ) -> Completion:
         """Call the model once. Raises a ModelError.
 
-        `on_text` gets each piece of text as it arrives; `on_start` gets what is owed as soon as the answer begins.
+        `on_text` gets each piece of text as it arrives; `on_start` gets what is owed as soon as the answer begins;
+        `on_tool` the name of each tool that the provider begins to run by itself.
         """
 
 

@@ -438,3 +438,14 @@ async def test_usage_of_a_turn_is_the_sum_the_server_billed(server, claude):
         input_tokens=sum(usage["input_tokens"] for usage in billed),
         output_tokens=sum(usage["output_tokens"] for usage in billed),
     )
+
+
+async def test_what_the_provider_runs_by_itself_is_told_while_it_runs(server, claude):
+    """In its place among the words, so that a person sees what the silence is."""
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "herons"}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    server.script(Answer((Whole(text("Let me look.")), Whole(search), Whole(found), Whole(text("They fish.")))))
+    heard: list[str] = []
+    tools = ({"type": "web_search_20250305", "name": "web_search"},)
+    await claude.complete(request(tools=tools), heard.append, lambda _: None, lambda name: heard.append(f"({name})"))
+    assert "".join(heard) == "Let me look.(web_search)They fish."

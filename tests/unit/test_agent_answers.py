@@ -61,6 +61,12 @@ async def test_while_a_tool_runs_the_person_sees_what_is_being_done():
     assert screen.statuses == ["status_other", "", "status_other", ""]
 
 
+async def test_while_the_provider_searches_the_web_the_person_sees_it_until_words_follow():
+    screen = Screen()
+    await run([Line((SEARCH, FOUND, text("Tea."))), says("?")], screen=screen)
+    assert screen.statuses == ["status_web", ""]
+
+
 async def test_the_last_report_is_the_size_and_the_sum_of_all_is_the_usage():
     """C78, C81: usage is summed over every call; the size of the prompt is that of the last one only."""
     first = Usage(input_tokens=100, output_tokens=5, cache_write_tokens=50)

@@ -13,7 +13,7 @@ from bot import errors
 from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
-from bot.agent.tools import STATUS
+from bot.agent.tools import STATUS, Toolbox
 from bot.store.memory import MemoryArchive, MemoryNotes, MemorySessions
 from bot.texts import LANGUAGES, duration, language_of, table, text
 
@@ -100,4 +100,4 @@ def test_a_duration_is_said_as_people_say_it(span, english, russian):
 
 def test_every_tool_has_words_for_what_it_does():
     tools = (*notes_tools(MemoryNotes()), *plan_tools(), *search_tools(MemorySessions(), MemoryArchive()))
-    assert {tool.status for tool in tools} | {STATUS} <= table("en").keys()
+    assert {tool.status for tool in tools} | {STATUS, Toolbox().status_of("web_search")} <= table("en").keys()
