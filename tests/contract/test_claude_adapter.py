@@ -10,7 +10,7 @@ import pytest
 
 from bot.agent.claude import Claude, Endpoint, body, classify
 from bot.agent.prompt import STOPPED
-from bot.demo.claude.answers import Answer, ToolCall, Whole, call, calls, think
+from bot.demo.claude.answers import Answer, Text, ToolCall, Whole, call, calls, think
 from bot.demo.claude.faults import Fault, Reply
 from bot.demo.claude.server import ClaudeServer
 from bot.errors import EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
@@ -444,7 +444,7 @@ async def test_what_the_provider_runs_by_itself_is_told_while_it_runs(server, cl
     """In its place among the words, so that a person sees what the silence is."""
     search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "herons"}}
     found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
-    server.script(Answer((Whole(text("Let me look.")), Whole(search), Whole(found), Whole(text("They fish.")))))
+    server.script(Answer((Text("Let me look."), Whole(search), Whole(found), Text("They fish."))))
     heard: list[str] = []
     tools = ({"type": "web_search_20250305", "name": "web_search"},)
     await claude.complete(request(tools=tools), heard.append, lambda _: None, lambda name: heard.append(f"({name})"))
