@@ -73,7 +73,7 @@ class Compactor:
 
     def _is_due(self, session: Session) -> bool:
         now = self._clock.now()
-        return is_due(session, self._triggers, now, self.gauge.expected(session))
+        return is_due(session, self._triggers, now, self.gauge.expected(session), ratio=self.gauge.ratio(session))
 
     def _ended(self, session_id: str, task: asyncio.Task[None]) -> None:
         del self._running[session_id]
@@ -102,13 +102,16 @@ class Compactor:
 
     def can_compact(self, session: Session) -> bool:
         """Whether there is anything a summary could stand for."""
-        return bool(covered(session.messages, self._triggers)) or has_gaps(session)
+        return bool(self._covered(session)) or has_gaps(session)
+
+    def _covered(self, session: Session, least: int = 1) -> tuple[Message, ...]:
+        return covered(session.messages, self._triggers, least=least, ratio=self.gauge.ratio(session))
 
     async def compact(self, owner: Owner, session: Session) -> bool:
         """Compact now; whether the Session changed. Raises a BotError with the messages as they were."""
         if not self.can_compact(session):
             return False
-        old = covered(session.messages, self._triggers)
+        old = self._covered(session)
         made = await self._digest(owner, session, old)
         _require_news(session, made)
         return await self._replace(owner, session, [message for message in old if message.seq <= made.up_to], made)
@@ -124,7 +127,7 @@ class Compactor:
 
         The person waits for this, and must not wait in vain: what cannot be summarised is archived with a mark.
         """
-        old = covered(session.messages, self._triggers, least=0) or tuple(session.messages)
+        old = self._covered(session, least=0) or tuple(session.messages)
         if not old:
             return False
         try:

@@ -40,17 +40,17 @@ class Triggers:
     window: int = 190_000
 
 
-def is_due(session: Session, triggers: Triggers, now: datetime, prompt: int) -> bool:
+def is_due(session: Session, triggers: Triggers, now: datetime, prompt: int, *, ratio: float = 1.0) -> bool:
     """Whether the Session, whose next prompt has `prompt` tokens, is past a trigger and compacting it is worth a call.
 
-    Not while a back-off is running.
+    Not while a back-off is running. `ratio` makes the model's own tokens of the estimates that messages carry.
     """
     if session.compaction.next_at is not None and now < session.compaction.next_at:
         return False
     if len(session.messages) > triggers.messages or has_gaps(session):
         return True
-    removable = sum(message.tokens for message in covered(session.messages, triggers))
-    return prompt > triggers.tokens and removable >= WORTH_SHARE * triggers.tokens
+    removable = sum(message.tokens for message in covered(session.messages, triggers, ratio=ratio))
+    return prompt > triggers.tokens and ratio * removable >= WORTH_SHARE * triggers.tokens
 
 
 def has_gaps(session: Session) -> bool:
@@ -67,14 +67,16 @@ def is_full(session: Session, triggers: Triggers, prompt: int) -> bool:
     )
 
 
-def covered(messages: Sequence[Message], triggers: Triggers, *, least: int = 1) -> tuple[Message, ...]:
+def covered(
+    messages: Sequence[Message], triggers: Triggers, *, least: int = 1, ratio: float = 1.0
+) -> tuple[Message, ...]:
     """The oldest whole turns, which a summary should cover so that the tail fits; `least` turns are always kept."""
     turns = whole_turns(messages)
     kept, tokens = 0, 0
     for position, turn in enumerate(reversed(turns)):
         kept += len(turn)
         tokens += sum(message.tokens for message in turn)
-        if position >= least and (kept > triggers.keep_messages or tokens > TAIL_SHARE * triggers.tokens):
+        if position >= least and (kept > triggers.keep_messages or ratio * tokens > TAIL_SHARE * triggers.tokens):
             return tuple(message for old in turns[: len(turns) - position] for message in old)
     return ()
 

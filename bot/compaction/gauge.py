@@ -51,10 +51,17 @@ class Gauge:
 
     def expected(self, session: Session, coming: int = 0) -> int:
         """The size of the Session's next prompt, with a question whose estimate is `coming`."""
-        scale = self._scales.get(session.prompt.model, Scale())
+        scale = self._scale(session)
         if _is_anchored(session):
             return session.prompt.tokens + round(scale.ratio * coming)
         return round(scale.fixed + scale.ratio * (_estimate(session) + coming))
+
+    def ratio(self, session: Session) -> float:
+        """What an estimate is to be multiplied by, to be one in the tokens of the Session's model."""
+        return self._scale(session).ratio
+
+    def _scale(self, session: Session) -> Scale:
+        return self._scales.get(session.prompt.model, Scale())
 
     def learn(self, session: Session, turn: ClosedTurn) -> None:
         """Take in what the model reported of this turn; `session` is as it was before."""

@@ -80,6 +80,15 @@ def test_the_tail_is_cut_by_tokens_where_that_is_less_than_its_messages_allow():
     assert [entry.seq for entry in old] == list(range(10))
 
 
+def test_the_tail_is_measured_in_the_models_own_tokens():
+    """Estimates may be half of them: then half as much may stay, and half as much is worth a call."""
+    talk, limits = dialogue(6, tokens=75), Triggers(messages=99, tokens=1000, keep_messages=10)
+    assert [entry.seq for entry in covered(talk, limits, ratio=2.0)] == list(range(10))
+    assert covered(talk, limits) == tuple(talk[:8])
+    few = session(messages=dialogue(4, tokens=60))
+    assert (is_due(few, limits, NOON, 5000), is_due(few, limits, NOON, 5000, ratio=2.0)) == (False, True)
+
+
 # -------------------------------------------------------------------------------------------- what it writes
 
 
