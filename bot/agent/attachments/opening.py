@@ -36,7 +36,8 @@ _PIECE = 3 * 2**18
 """Encoded at once, without padding between two: the event loop gets its turn in between."""
 _HEAD = b"%PDF-"
 _HEAD_WITHIN = 1024
-_CLOSING = re.compile(r"</(?=\s*file)", re.IGNORECASE)
+_OURS = re.compile(r"<(/?)(?=\s*(?:file|conversation_summary|task|notes|found|sent)\b)", re.IGNORECASE)
+"""The tags that the program writes."""
 
 Opened = tuple[list[Block], int]
 
@@ -76,8 +77,8 @@ def _text(file: Block, raw: bytes) -> Opened:
 
 
 def _closed(text: str) -> str:
-    """No word of a file can end it and speak outside of it."""
-    return _CLOSING.sub(lambda _: "<\\/", text)
+    """No word of a file can end it and speak outside of it, or look like what the program itself says."""
+    return _OURS.sub(r"<\\\1", text)
 
 
 def _base64(media_type: str, raw: bytes) -> Mapping[str, str]:
