@@ -55,14 +55,20 @@ def settled(messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[Role, tuple[Bl
     alone, and refused once its tools are off. What an MCP server answered is plain text, and stays as a result does.
     """
     everything = [block for message in messages for block in message["content"]]
-    asked = {block["id"] for block in everything if block["type"] in _CALLS}
-    answered = {block["tool_use_id"] for block in everything if block["type"] in _RESULTS}
-    pairs = asked & answered
+    pairs = _paired(everything, "tool_use", "tool_result")
+    for message in messages:  # the provider answers its own calls beside them, or later than anybody will store
+        pairs |= _paired(message["content"], "mcp_tool_use", "mcp_tool_result")
     kept = ((message["role"], without_blanks(message["content"])) for message in messages)
     storable = (
         (role, tuple(_stored(block) for block in content if _is_storable(block, pairs))) for role, content in kept
     )
     return tuple((role, content) for role, content in storable if content)
+
+
+def _paired(blocks: Sequence[Block], call: str, result: str) -> set[str]:
+    """The ids of the calls among these blocks whose results are among them."""
+    asked = {block["id"] for block in blocks if block["type"] == call}
+    return asked & {block["tool_use_id"] for block in blocks if block["type"] == result}
 
 
 def _is_storable(block: Block, pairs: AbstractSet[str]) -> bool:

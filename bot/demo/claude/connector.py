@@ -1,7 +1,8 @@
 """The MCP connector: servers that a request names, the toolsets that offer them, and the blocks their answers leave.
 
-A call and its result stand in one message of the assistant, as the provider put them there. One rule may be stricter
-than the real API's: blocks of a server that the request does not name are refused, so that nobody relies on them.
+A result stands beside its call in one message of the assistant, or, where the model has called tools of ours as well,
+in a later one. One rule may be stricter than the real API's: blocks of a server that the request does not name are
+refused, so that nobody relies on them.
 """
 
 from __future__ import annotations
@@ -31,22 +32,25 @@ def check_connector(body: Json, betas: str) -> None:
             raise Refused(f"tools: MCP server '{name}' not found in mcp_servers")
         if Counter(offered)[name] != 1:
             raise Refused(f"mcp_servers: server '{name}' must be referenced by exactly one mcp_toolset in tools")
-    last = len(body["messages"]) - 1
+    last, asked = len(body["messages"]) - 1, set[str]()
     for place, message in enumerate(body["messages"]):
-        _check_blocks(f"messages.{place}", blocks_of(message["content"]), servers, may_wait=place == last)
+        blocks = blocks_of(message["content"])
+        waiting = _waiting(f"messages.{place}", blocks, servers, asked)
+        if waiting and place < last and not any(block["type"] == "tool_use" for block in blocks):
+            raise Refused(f"messages.{place}: `mcp_tool_use` blocks without `mcp_tool_result`: {', '.join(waiting)}")
 
 
-def _check_blocks(where: str, blocks: list[dict[str, Any]], servers: list[str], *, may_wait: bool) -> None:
-    """`may_wait`: the server itself has paused inside this message, and will finish its calls."""
-    asked: set[str] = set()
+def _waiting(where: str, blocks: list[dict[str, Any]], servers: list[str], asked: set[str]) -> list[str]:
+    """The calls of this message that have no result in it; `asked` are all that had none so far, in any message."""
+    mine = []
     for index, block in enumerate(blocks):
         if block["type"] == "mcp_tool_use":
             if block["server_name"] not in servers:
                 raise Refused(f"{where}.content.{index}: MCP server '{block['server_name']}' not found in mcp_servers")
             asked.add(block["id"])
+            mine.append(block["id"])
         elif block["type"] == "mcp_tool_result":
             if block["tool_use_id"] not in asked:
                 raise Refused(f"{where}.content.{index}: unexpected `tool_use_id` in `mcp_tool_result`")
             asked.discard(block["tool_use_id"])
-    if asked and not may_wait:
-        raise Refused(f"{where}: `mcp_tool_use` blocks without `mcp_tool_result`: {', '.join(sorted(asked))}")
+    return [call for call in mine if call in asked]
