@@ -166,9 +166,16 @@ class Worker:
                 return 0.0
             elif batch.early:
                 return batch.early
+            elif self._is_one_of_two_last_tries(batch.claim):
+                return RETRY_SECONDS
             else:
                 going_on = await self._inbox.finish(batch, await self._handle(batch))
         return None
+
+    def _is_one_of_two_last_tries(self, claim: Claim) -> bool:
+        """What runs beside a turn that breaks the process loses a try, too: no last one is made beside another."""
+        running = [held.claim.tries for held in self._held.values() if held.turn is not None]
+        return claim.tries == MOST_TRIES and MOST_TRIES in running
 
     async def _hand_back(self, claim: Claim, seconds: float) -> None:
         try:
@@ -198,7 +205,7 @@ class Worker:
         if batch.entries[0].kind != "content":
             return await self._frontend.obey(batch, run)
         held = self._held[batch.claim.lane]
-        held.turn, held.stop = batch.turn, run.stop
+        held.claim, held.turn, held.stop = batch.claim, batch.turn, run.stop
         try:
             return await self._frontend.answer(batch, run)
         finally:

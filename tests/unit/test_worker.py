@@ -382,6 +382,25 @@ async def test_what_was_overtaken_is_declined_after_any_number_of_tries():
     assert desk.log == [("declined", (1, 2)), ("obeyed", (3,))]
 
 
+async def test_two_last_tries_are_not_made_side_by_side():
+    """C5: what runs beside a message that breaks the process loses its tries with it, but not the last one."""
+    inbox, desk = Ledger(), Desk()
+    inbox.tries = MOST_TRIES
+    gate = desk.hold(1)
+    async with working(desk, inbox):
+        await inbox.put(entry(1, ANNA))
+        await desk.until(("begun", (1,)))
+        await inbox.put(entry(2, BORIS))
+        async with asyncio.timeout(5):
+            while not inbox.handed_back:  # noqa: ASYNC110 - a plain list of a fake
+                await asyncio.sleep(0)
+        assert ("begun", (2,)) not in desk.log
+        gate.set()
+        await desk.until(("answered", (1,)), ("answered", (2,)))
+
+    assert set(inbox.handed_back) == {(BORIS.id, RETRY_SECONDS)}
+
+
 async def test_the_third_try_is_a_try():
     inbox, desk = Ledger(), Desk()
     inbox.tries = MOST_TRIES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -137,6 +138,31 @@ async def test_a_message_that_breaks_every_process_is_parked_with_one_apology(ca
     assert states == ["dead", "done", "done"]
     assert [sent.text for sent in anna.chat.answers] == [BURIED, "a5001x1."]
     assert verdict.fates == {"answered": 2}
+
+
+async def test_who_is_answered_beside_a_message_that_breaks_every_process_is_not_parked_with_it(calm):
+    """C5: three processes die, each with all of their turns."""
+    async with calm() as town:
+        crowd = [town.person(ANNA + number) for number in range(1, 7)]
+        town.claude.faults.next(thinks(30), times=None)
+        for person in crowd:
+            town.line(person)
+        [first] = await town.start(mutant="dies_of_poison")
+        await town.begun(len(crowd))
+        town.command(town.person(ANNA), "poison")
+        await first.ends(30)
+        for _ in range(2):
+            [again] = await town.start(mutant="dies_of_poison")
+            await again.ends(60)
+            town.claude.faults.clear()
+        await town.start(mutant="dies_of_poison")
+        await town.quiet(90)
+        verdict = judge(read(town))
+        states = Counter(entry["state"] for entry in town.database["inbox"].find({}))
+
+    assert states == {"dead": 1, "done": 6}
+    assert verdict.is_clean, str(verdict)
+    assert verdict.fates == {"answered": 6}
 
 
 async def test_twenty_lines_during_a_long_turn_are_answered_in_at_most_three(calm):
