@@ -31,6 +31,7 @@ WATCH_SECONDS = 0.5
 IDLE_SECONDS = 1.0
 RETRY_SECONDS = 5.0
 LOST_SECONDS = 1.0
+LOST = "the lease of a lane was lost"
 
 
 @dataclass(slots=True)
@@ -141,7 +142,7 @@ class Worker:
             pause = await self._serve_all(claim)
         except LaneLost:
             # It may have ended while nobody could take it, as in an outage: then no process was lost, and no try.
-            log.warning("the lease of a lane was lost")
+            log.warning(LOST)
             pause = LOST_SECONDS
         except ChatBusy as busy:
             pause = busy.seconds
@@ -216,6 +217,7 @@ class Worker:
     async def _keep_leases(self) -> None:
         if asked := dict(self._held):
             for lane in await self._inbox.keep([held.claim for held in asked.values()]):
+                log.warning(LOST)
                 asked[lane].task.cancel()  # not who holds the lane by now: it may have been given back and claimed anew
 
     async def _stop_cancelled(self) -> None:

@@ -10,13 +10,13 @@ import asyncio
 import pytest
 
 from bot.demo.telegram.faults import Fault
+from bot.worker import LOST
 from tests.process.chaos.ledger import read
 from tests.process.chaos.town import LONG_EVERY, fail_point, hooked, thinks
 from tests.process.chaos.verdict import judge
 
 ANNA = 5001
 BLOCK_SECONDS = 7
-LOST = "the lease of a lane was lost"
 
 
 def is_held_up(town, collection):
