@@ -114,11 +114,13 @@ async def the_archive_refuses(town, mutant):
         await town.until(lambda: first.said("is not compacted"))
 
 
-async def two_processes_and_one_person(town, mutant):
+async def two_processes_and_one_person_at_a_time(town, mutant):
     """C20"""
     await town.start(2, mutant=mutant)
     town.claude.faults.next(thinks(4), times=None)
-    town.line(town.person(ANNA))
+    for person in (town.person(ANNA), town.person(ANNA + 1)):  # the other one's turn is time enough for a copy to come
+        town.line(person)
+        await town.answered(person, f"a{person.id}x1.")
 
 
 async def lines_that_wait(town, mutant):
@@ -139,7 +141,7 @@ SCENES = {
     "no_revision": (frozen_while_it_commits, "holes"),
     "no_fence": (frozen_while_it_sends, "sent again"),
     "removes_before_it_archives": (the_archive_refuses, "holes"),
-    "no_lease": (two_processes_and_one_person, "sent again"),
+    "no_lease": (two_processes_and_one_person_at_a_time, "sent again"),
     "newest_first": (lines_that_wait, "out of order"),
 }
 
