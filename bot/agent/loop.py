@@ -78,7 +78,8 @@ class Agent:
         prompt = await self.choices.prompt(owner, self.prompt) if self.choices else self.prompt
         agent, messages = replace(self, prompt=prompt), render(session, asked, question.at)
         try:
-            return await agent.answer(context, await self.attachments.fill(messages), reply, run.bill)
+            async with self.attachments.room(messages):
+                return await agent.answer(context, await self.attachments.fill(messages), reply, run.bill)
         except FilesRefused as refusal:
             if files_of(asked):
                 raise

@@ -196,12 +196,14 @@ async def test_in_a_group_a_picture_is_asked_about_by_answering_it(world, anna, 
 
 async def test_compaction_reads_what_a_picture_was_and_takes_it_out_of_view(world, anna):
     async with world.bot(CONTEXT_TRIGGER_MESSAGES="4", CONTEXT_KEEP_MESSAGES="2"):
-        anna.sends_document(png(), "plan.png", "image/png", "What is this?")
+        plan = anna.sends_document(png(), "plan.png", "image/png", "What is this?")
         await answered(world, anna)
         for number in range(3):
             await world.ask(anna, f"my number is {number}")
         await world.eventually(lambda: world.session(anna.id)["summary"])
         await world.ask(anna, "Go on.")
+        await world.ask(anna, "And this, again?", reply_to=plan)
     [summary, *_] = [exchange.body for exchange in world.claude.journal.exchanges if is_summary(exchange.body)]
     assert "[picture plan.png]" in json.dumps(summary)
-    assert "image" not in [block["type"] for message in world.requests[-1]["messages"] for block in message["content"]]
+    assert "image" not in [block["type"] for message in world.requests[-2]["messages"] for block in message["content"]]
+    assert "image" in kinds(world), "who answers its message shows it again"

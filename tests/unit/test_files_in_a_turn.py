@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 
 import pytest
 
-from bot.agent.attachments import Attachments, are_late, without_files
+from bot.agent.attachments import LARGE_AT_A_TIME, Attachments, are_late, without_files
 from bot.agent.attachments.bounds import MOST_FILES, fitting, shown
 from bot.agent.attachments.shelf import Shelf
 from bot.agent.scripted import Scripted, fails, says
@@ -33,6 +34,20 @@ class Drawer:
         if isinstance(found, Exception):
             raise found
         return found
+
+
+class Crowd:
+    """Implements Files: everybody waits until the gate is open."""
+
+    def __init__(self, content):
+        self.content = content
+        self.gate = asyncio.Event()
+        self.waiting = 0
+
+    async def read(self, file_id):
+        self.waiting += 1
+        await self.gate.wait()
+        return self.content
 
 
 class Ear:
@@ -124,6 +139,22 @@ async def test_more_files_than_a_request_may_have_are_not_even_fetched():
     assert [block["type"] for block in found] == ["file"] * MOST_FILES + ["text"] * (30 - MOST_FILES)
     assert notices == ["files_too_many"]
     assert len(files.asked) == MOST_FILES
+
+
+@pytest.mark.parametrize(("size", "at_once"), [(3 * SECOND, LARGE_AT_A_TIME), (SECOND, 8)], ids=["large", "small"])
+async def test_of_large_files_only_a_few_are_in_memory_at_a_time(size, at_once):
+    """A storm of them must not cost the process its life; what is small does not wait."""
+    files = Crowd(png())
+    attachments = Attachments(files)
+    asking = [asyncio.create_task(examined(attachments, sent(size=size))) for _ in range(8)]
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert files.waiting == at_once
+    files.gate.set()
+    await asyncio.gather(*asking)
+    for _ in range(LARGE_AT_A_TIME + 1):
+        async with attachments.room(said([sent(size=size)])):
+            pass
 
 
 async def test_what_was_spoken_becomes_words():

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from bot.agent.attachments.bounds import files_of, fitting, shown
@@ -23,10 +24,13 @@ from bot.ports import CountTokens, Files, Json, Part, Question, Reply, Transcrib
 from bot.session import Block, Session, text_block
 from bot.tokens import message_tokens, rough
 
-__all__ = ["Attachments", "are_late", "files_of", "without_files"]
+__all__ = ["LARGE_AT_A_TIME", "Attachments", "are_late", "files_of", "without_files"]
 
 SPOKEN = frozenset({"voice", "audio"})
 FORWARDED = "[forwarded from "
+LARGE = 2 * 2**20
+LARGE_AT_A_TIME = 4
+"""On its way to the provider a file stands in memory several times over; who comes fifth with a large one waits."""
 T = TypeVar("T")
 
 
@@ -50,6 +54,7 @@ class Attachments:
     files: Files | None = None
     transcribe: Transcribe | None = None
     count: CountTokens = roughly
+    gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_AT_A_TIME))
 
     async def examine(self, question: Question, reply: Reply) -> Question:
         """The question with its files opened once; without any content where nothing of it can be read.
@@ -88,24 +93,32 @@ class Attachments:
 
         return _replaced(messages, put_in)
 
+    def room(self, messages: Sequence[Json]) -> AbstractAsyncContextManager[None]:
+        """To be held while there are requests made of these messages."""
+        return self._room(*(block for message in messages for block in files_of(message["content"])))
+
+    def _room(self, *files: Block) -> AbstractAsyncContextManager[None]:
+        return self.gate if sum(file["bytes"] for file in files) > LARGE else nullcontext()
+
     async def _found(self, block: Block, *, fits: bool) -> Finding:
         if not fits:
             return Finding(_unseen(block, "not opened, too many files at once"), "files_too_many")
         if block["kind"] in SPOKEN and self.transcribe is None:
             return Finding(_unseen(block, "you cannot hear it"), f"unreadable_{block['kind']}")
         try:
-            raw = await self._read(block)
-            return Finding(await self._heard(block, raw) if block["kind"] in SPOKEN else await self._seen(block, raw))
+            async with self._room(block):
+                return Finding(await (self._heard if block["kind"] in SPOKEN else self._seen)(block))
         except FileError as fault:
             return Finding(_unseen(block, fault.told), fault.text)
 
-    async def _heard(self, block: Block, raw: bytes) -> Block:
-        said = await self.transcribe(raw, block["name"]) if self.transcribe else ""
+    async def _heard(self, block: Block) -> Block:
+        said = await self.transcribe(await self._read(block), block["name"]) if self.transcribe else ""
         if not said.strip():
             raise FileBroken("no word was heard")
         return text_block(f"[{block['kind']} message, written down by a program]\n{said.strip()}")
 
-    async def _seen(self, block: Block, raw: bytes) -> Block:
+    async def _seen(self, block: Block) -> Block:
+        raw = await self._read(block)
         blocks, tokens = await asyncio.to_thread(opened, block, raw)
         return {**block, "bytes": len(raw), "tokens": tokens or await message_tokens(self.count, blocks)}
 
