@@ -157,6 +157,15 @@ async def test_of_large_files_only_a_few_are_in_memory_at_a_time(size, at_once):
             pass
 
 
+async def test_pdfs_that_are_too_long_together_are_not_all_shown():
+    """The provider counts the pages of all of them."""
+    files = Drawer(F1=pdf(60), F2=pdf(60), F3=pdf(40))
+    found, notices = await examined(Attachments(files), *(sent("pdf", number) for number in (1, 2, 3)))
+    assert [block["type"] for block in found] == ["file", "text", "file"]
+    assert notices == ["files_too_many"]
+    assert shown([[found[0]], [found[2]], [{**found[2], "unique_id": "U4"}]]) == {"U4"}
+
+
 async def test_what_was_spoken_becomes_words():
     found, notices = await examined(Attachments(Drawer(F1=b"Ogg"), Ear(" Hello there. ")), sent("voice"))
     assert (found, notices) == ([text("[voice message, written down by a program]\nHello there.")], [])

@@ -67,6 +67,7 @@ class Attachments:
             return question
         fits = fitting(files)
         findings = await _each(self._found(block, fits=block["unique_id"] in fits) for block in files)
+        findings = _bounded(findings)
         for notice in dict.fromkeys(finding.notice for finding in findings if finding.notice):
             await reply.notice(notice)
         is_readable = len(files) < len(content) or not all(finding.notice for finding in findings)
@@ -102,7 +103,7 @@ class Attachments:
 
     async def _found(self, block: Block, *, fits: bool) -> Finding:
         if not fits:
-            return Finding(_unseen(block, "not opened, too many files at once"), "files_too_many")
+            return _too_many(block)
         if block["kind"] in SPOKEN and self.transcribe is None:
             return Finding(_unseen(block, "you cannot hear it"), f"unreadable_{block['kind']}")
         try:
@@ -156,6 +157,19 @@ async def _each(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         if isinstance(outcome, BaseException):
             raise outcome
     return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+
+
+def _bounded(findings: Sequence[Finding]) -> list[Finding]:
+    """Now that it is known what each of them takes."""
+    fits = fitting(files_of([finding.block for finding in findings]))
+    return [
+        finding if finding.block.get("unique_id", "") in {"", *fits} else _too_many(finding.block)
+        for finding in findings
+    ]
+
+
+def _too_many(file: Block) -> Finding:
+    return Finding(_unseen(file, "not opened, too many files at once"), "files_too_many")
 
 
 def _part(part: Part, findings: Iterator[Finding], *, is_readable: bool) -> Part:

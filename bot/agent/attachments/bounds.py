@@ -1,6 +1,6 @@
 """Which files a request carries: a sawtooth, like compaction.
 
-Past the bound the files of the oldest messages give way until half of it is free, so the front of the prompt changes
+Past a bound the files of the oldest messages give way until half of it is free, so the front of the prompt changes
 once in many files and not with each. It is a function of the messages alone: every replica decides alike. The latest
 message keeps what it has, and has no more than the bound by itself.
 """
@@ -15,18 +15,23 @@ from bot.session import Block
 MOST_FILES = 20
 MOST_BYTES = 20 * 2**20
 """As base64 they are a third larger, and the whole request may have 32 MB."""
+MOST_TOKENS = 200_000
+"""A hundred pages: of all PDFs of a request the provider takes no more together."""
 KEPT_SHARE = 0.5
+
+Weight = tuple[int, int, int]
+MOST: Weight = (MOST_FILES, MOST_BYTES, MOST_TOKENS)
 
 
 def files_of(content: Sequence[Block]) -> list[Block]:
     return [block for block in content if block["type"] == "file"]
 
 
-def fitting(files: Sequence[Block]) -> dict[str, int]:
-    """The first of these files, as many as one message may have: their sizes by their unique ids."""
-    fits: dict[str, int] = {}
+def fitting(files: Sequence[Block]) -> Mapping[str, Weight]:
+    """The first of these files, as many as one message may have: what they weigh, by their unique ids."""
+    fits: dict[str, Weight] = {}
     for block in files:
-        more = {**fits, block["unique_id"]: block["bytes"]}
+        more = {**fits, block["unique_id"]: (1, block["bytes"], block.get("tokens", 0))}
         if not _is_over([more], 1):
             fits = more
     return fits
@@ -34,7 +39,7 @@ def fitting(files: Sequence[Block]) -> dict[str, int]:
 
 def shown(contents: Sequence[Sequence[Block]]) -> AbstractSet[str]:
     """The unique ids of the files that a request made of these messages carries."""
-    kept: list[Mapping[str, int]] = []
+    kept: list[Mapping[str, Weight]] = []
     for content in contents:
         if own := fitting(files_of(content)):
             kept.append(own)
@@ -44,7 +49,6 @@ def shown(contents: Sequence[Sequence[Block]]) -> AbstractSet[str]:
     return {unique for own in kept for unique in own}
 
 
-def _is_over(kept: Sequence[Mapping[str, int]], share: float) -> bool:
-    number = sum(len(own) for own in kept)
-    size = sum(sum(own.values()) for own in kept)
-    return number > share * MOST_FILES or size > share * MOST_BYTES
+def _is_over(kept: Sequence[Mapping[str, Weight]], share: float) -> bool:
+    weights = [weight for own in kept for weight in own.values()]
+    return any(sum(column) > share * most for column, most in zip(zip(*weights, strict=True), MOST, strict=False))
