@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.owner import Place
+from bot.owner import Owner, Place
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, GROUP, NOON, dialogue, message, session
 
 MOST = 10
@@ -111,3 +111,29 @@ async def test_to_inspect_a_session_keeps_it_alive_no_longer(stores):
     assert await stores.sessions.inspect(ANNA, GROUP) is None
     await stores.sessions.close(ANNA, ANNAS_CHAT)
     assert await stores.sessions.inspect(ANNA, ANNAS_CHAT) is None
+
+
+async def test_how_much_others_have_said_changes_nothing(store, commands, mongo_client):
+    """C63: neither what is found, nor how much the server looks at to find it."""
+    await store.archive.add(ANNA, PRIVATE, dialogue(5))
+    await store.sessions.create(ANNA, session(PRIVATE, messages=dialogue(5, first_seq=10)))
+    commands.explain = mongo_client
+
+    async def asked():
+        commands.plans.clear()
+        seen = await store.sessions.seen_from(ANNA, ANNAS_CHAT)
+        hits = [
+            *await store.archive.search(ANNA, seen, ["words"], 10),
+            *await store.sessions.search(ANNA, seen, ["words"], 10),
+        ]
+        return hits, [(plan.collection, plan.keys, plan.documents, plan.found) for plan in commands.plans]
+
+    before = await asked()
+    commands.explain = None
+    for number in range(4):
+        owner, name = Owner(5_000 + number), f"{number}" * 32
+        await store.archive.add(owner, name, dialogue(250))
+        await store.sessions.create(owner, session(name, owner, messages=dialogue(100, first_seq=500)))
+    commands.explain = mongo_client
+    assert await asked() == before
+    assert len(before[0]) == 20
