@@ -1,10 +1,9 @@
 """The agent: ask the model, run the tools it asks for, ask again, until there is an answer in words.
 
 One turn is one `_Turn`; the Agent itself remembers nothing. Tools run only when the model stopped in order to use them,
-so a call cut off by a limit is never run. Text is shown as it arrives; before a failed call is repeated, what it had
-shown is taken back. Inside the turn the model gets its own content back exactly as it came, thinking included; what
-leaves the turn is closed and legal (`blocks.settled`). A turn that reaches a limit ends in words. Nothing is written
-anywhere here, so cancelling at any await leaves nothing behind.
+so a call cut off by a limit is never run. Text is shown as it arrives. Inside the turn the model gets its own content
+back exactly as it came, thinking included; what leaves the turn is closed and legal (`blocks.settled`). A turn that
+reaches a limit ends in words. Nothing is written anywhere here, so cancelling at any await leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from bot.agent.asking import Asking
 from bot.agent.attachments import Attachments, files_of, without_files
 from bot.agent.blocks import settled, tool_calls, without_blanks
 from bot.agent.calls import Calls
@@ -26,10 +26,9 @@ from bot.agent.tools import TaskSlot, Toolbox, ToolContext
 from bot.errors import BudgetSpent, EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelRefused
 from bot.inbox import Run
 from bot.owner import Owner
-from bot.ports import Bill, Completion, Model, Question, Reply, Request
-from bot.purse import LEAST_ANSWER, Purse
+from bot.ports import Bill, Completion, Model, Question, Reply
+from bot.purse import Purse
 from bot.session import Block, Role, Session, Task, Usage, spoken, text_block, words
-from bot.tokens import request_tokens
 
 log = logging.getLogger(__name__)
 
@@ -113,6 +112,8 @@ class _Turn:
         self.bill = bill
         self.prompt_tokens = 0
         self.deadline = asyncio.get_running_loop().time() + agent.limits.turn_seconds
+        means = (agent.model, agent.limits, agent.pauses, agent.purse)
+        self.asking = Asking(*means, context, screen, self.watch, bill, self.deadline)
 
     async def run(self) -> Answer:
         try:
@@ -152,33 +153,11 @@ class _Turn:
         return "limit"
 
     async def ask(self, tool_choice: Literal["auto", "none"]) -> Completion:
-        """One model call, repeated while waiting helps and there is time for it."""
-        agent, attempt = self.agent, 1
-        wanted = agent.prompt.request(self.context.owner, tuple(self.messages), agent.toolbox.specs, tool_choice)
-        while True:
-            request = await self.afforded(wanted)
-            self.context.record.require_lease()
-            try:
-                completion = await agent.model.complete(request, self.screen.grow, self.bill.begin, self.watch)
-            except ModelError as error:
-                self.bill.end(error.usage)
-                await self.wait(attempt, error)
-            else:
-                self.bill.end(completion.usage)
-                self.prompt_tokens = completion.usage.prompt_tokens + completion.usage.output_tokens
-                return completion
-            attempt += 1
-            self.screen.take_back()
-
-    async def afforded(self, request: Request) -> Request:
-        """The request, with no longer an answer than its Owner can pay for. Raises BudgetSpent."""
-        purse = self.agent.purse
-        if purse is None or not purse.has_limit:
-            return request
-        spent = self.bill.total.tokens + request_tokens(request)
-        least = spent + min(LEAST_ANSWER, request.max_tokens)
-        granted = await purse.reserve(self.context.owner, self.context.turn, least, spent + request.max_tokens)
-        return replace(request, max_tokens=granted - spent)
+        agent = self.agent
+        request = agent.prompt.request(self.context.owner, tuple(self.messages), agent.toolbox.specs, tool_choice)
+        completion = await self.asking.ask(request)
+        self.prompt_tokens = completion.usage.tokens
+        return completion
 
     def watch(self, tool: str) -> None:
         """The provider runs a tool of its own: the person sees that until words follow."""
@@ -191,16 +170,6 @@ class _Turn:
             return await self.calls.answer(wanted)
         finally:
             self.screen.status("")
-
-    async def wait(self, attempt: int, error: ModelError) -> None:
-        """Sleep before the next try, or raise `error` where waiting does not help or no try or time is left."""
-        if not isinstance(error, ModelBusy) or not error.at_once or attempt >= self.agent.limits.attempts:
-            raise error
-        pause = self.agent.pauses.before(attempt + 1, error.retry_after)
-        if asyncio.get_running_loop().time() + pause >= self.deadline:
-            raise error
-        log.warning("turn %d: try %d of a model call failed: %s", self.context.turn, attempt, error)
-        await self.agent.pauses.sleep(pause)
 
     @property
     def exchange(self) -> Sequence[Mapping[str, Any]]:

@@ -1,0 +1,73 @@
+"""One model call of a turn, repeated while waiting helps, as long as there is time and its Owner can pay for it.
+
+Before a call is repeated, the words it had shown are taken back. What each call costs is owed at once, also where it
+fails or is cut short; an answer is kept as short as what is left of the Owner's day.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from bot.agent.limits import Limits, Pauses
+from bot.agent.screen import Screen
+from bot.agent.tools import ToolContext
+from bot.errors import ModelBusy, ModelError
+from bot.ports import Bill, Completion, Model, Request
+from bot.purse import LEAST_ANSWER, Purse
+from bot.tokens import request_tokens
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the model is asked in one turn. `watch` hears which tool of its own the provider runs."""
+
+    model: Model
+    limits: Limits
+    pauses: Pauses
+    purse: Purse | None
+    context: ToolContext
+    screen: Screen
+    watch: Callable[[str], None]
+    bill: Bill
+    deadline: float
+
+    async def ask(self, wanted: Request) -> Completion:
+        """Ask. Raises a ModelError where waiting does not help, or no try, time or money is left."""
+        attempt = 1
+        while True:
+            request = await self._afforded(wanted)
+            self.context.record.require_lease()
+            try:
+                completion = await self.model.complete(request, self.screen.grow, self.bill.begin, self.watch)
+            except ModelError as error:
+                self.bill.end(error.usage)
+                await self._wait(attempt, error)
+            else:
+                self.bill.end(completion.usage)
+                return completion
+            attempt += 1
+            self.screen.take_back()
+
+    async def _afforded(self, request: Request) -> Request:
+        """The request, with no longer an answer than its Owner can pay for. Raises BudgetSpent."""
+        if self.purse is None or not self.purse.has_limit:
+            return request
+        spent = self.bill.total.tokens + request_tokens(request)
+        least = spent + min(LEAST_ANSWER, request.max_tokens)
+        granted = await self.purse.reserve(self.context.owner, self.context.turn, least, spent + request.max_tokens)
+        return replace(request, max_tokens=granted - spent)
+
+    async def _wait(self, attempt: int, error: ModelError) -> None:
+        """Sleep before the next try, or raise `error` where there is none."""
+        if not isinstance(error, ModelBusy) or not error.at_once or attempt >= self.limits.attempts:
+            raise error
+        pause = self.pauses.before(attempt + 1, error.retry_after)
+        if asyncio.get_running_loop().time() + pause >= self.deadline:
+            raise error
+        log.warning("turn %d: try %d of a model call failed: %s", self.context.turn, attempt, error)
+        await self.pauses.sleep(pause)
