@@ -162,7 +162,7 @@ class Preview:
         (text, status), began = self._seen(), _now()
         words = await chunks_of(text)
         spent = _now() - began
-        chunks = _with_status(words, status) if words or self._canvas.opens_with_status else ()
+        chunks = _with_status(words, status, apart=self._canvas.opens_with_status)
         if chunks and not self._over.is_set():
             async with self._brush:
                 is_seen = await self._canvas.paint(chunks)
@@ -180,14 +180,14 @@ class Preview:
         await unless(self._changed, self._gateway.sleep(KEEP_ALIVE_SECONDS))
 
 
-def _with_status(words: tuple[Chunk, ...], status: str) -> tuple[Chunk, ...]:
-    """The text with what is being done below it, in a part of its own where it does not fit."""
+def _with_status(words: tuple[Chunk, ...], status: str, *, apart: bool) -> tuple[Chunk, ...]:
+    """The text with what is being done below it; `apart`: where it does not fit, in a part of its own."""
+    below = [replace(last, text=f"{last.text}\n\n{status}") for last in words[-1:] if last.file is None]
     if not status:
         return words
-    *before, last = words or (Chunk(""),)
-    below = replace(last, text=f"{last.text}\n\n{status}".lstrip())
-    fits = last.file is None and utf16_len(below.text) <= PART_UNITS
-    return (*before, below) if fits else (*words, Chunk(status))
+    if below and utf16_len(below[0].text) <= PART_UNITS:
+        return (*words[:-1], *below)
+    return (*words, Chunk(status)) if apart else words
 
 
 def canvas_for(gateway: Gateway, place: Place, turn: int, record: Record, reply_to: int | None) -> Canvas:

@@ -277,12 +277,14 @@ async def test_of_an_answer_that_will_not_come_nothing_is_left_but_the_apology(s
 
 
 async def test_what_follows_a_file_is_not_shown_before_it(stage, group):
+    stage.naps.hold = KEEP_ALIVE_SECONDS
     code = "".join(f"print({number})\n" for number in range(1500))
     answer = f"Here:\n\n```py\n{code}```\n\nThat is all."
-    async with stage.reply(Place(group.id)) as reply:
-        reply.grow(answer)
-        await stage.until(lambda: len(group.answers) == 2)
-        await reply.deliver(answer, turn=TURN)
+    reply = stage.reply(Place(group.id))
+    reply.grow(answer)
+    await stage.until(lambda: any(3 < nap < KEEP_ALIVE_SECONDS for nap in stage.naps.taken))  # all is shown
+    assert len(group.answers) == 2
+    await reply.deliver(answer, turn=TURN)
     label = f"code-1.py ({len(code) // 1024} KB)"
     assert [message.text for message in group.answers] == ["Here:", label, label, "That is all."]
     assert ["document" in message.raw for message in group.answers] == [False, False, True, False]
@@ -326,6 +328,33 @@ async def test_in_a_group_it_is_seen_in_a_preview_that_is_there_and_nowhere_else
         await stage.until(lambda: group.text == f"You like\n\n{NOTES}")
         await reply.deliver("You like tea.", turn=TURN)
     assert [message.text for message in group.answers] == ["You like tea."]
+
+
+async def test_in_a_group_it_gets_no_message_of_its_own(stage, group):
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("x" * 4090)
+        reply.status("status_notes")
+        await stage.until(lambda: group.answers)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        await reply.deliver("x" * 4090, turn=TURN)
+    assert [message.text for message in group.answers] == ["x" * 4090]
+    assert len(stage.calls("sendMessage")) == 1
+
+
+async def test_where_a_group_has_moved_the_answer_is_a_message_and_changes_no_other(stage, anna):
+    """Messages have other numbers there: neither the preview's nor the question's means anything."""
+    group, moved = stage.server.group(members=[anna]), stage.server.supergroup(members=[anna])
+    asked = anna.says("herons?", chat=group)
+    for number in range(3):
+        await stage.bot.send_message(moved.id, f"earlier {number}")
+    async with stage.reply(Place(group.id), reply_to=asked.message_id) as reply:
+        reply.grow("Her")
+        await stage.until(lambda: group.answers)
+        group.migrated_to = moved.id
+        await reply.deliver("Herons.", turn=TURN)
+    assert [message.text for message in moved.answers] == ["earlier 0", "earlier 1", "earlier 2", "Herons."]
+    assert "reply_to_message" not in moved.answers[-1].raw
 
 
 async def test_after_a_crash_the_answer_takes_the_place_of_the_preview(stage, group):

@@ -472,6 +472,7 @@ async def test_answers_to_two_people_in_one_group_do_not_mix(gateway, server, an
         for text in words.values()
     ]
     await server.until(lambda: server.journal.of("sendMessage"))
+    naps.passed += 1
     assert await gateway.glimpse(Place(group.id), Chunk("preview")) is None
     await TelegramReply(gateway, Place(other.id), "en").deliver("elsewhere", turn=1)
     assert other.text == "elsewhere"

@@ -97,11 +97,10 @@ async def test_an_edit_that_changes_no_word_or_no_last_question_does_nothing(wor
         one, two = (message for message in anna.chat.shown if message.text in {"One?", "Two?"})
         anna.touches(two)
         anna.edits(one, "One, please?")
+        await world.eventually(lambda: world.database["inbox"].count_documents({"kind": "edit", "state": "done"}) == 2)
         world.passes(minutes=40)
         anna.edits(two, "Two, please?")
-        await idle(world)
-        await world.eventually(lambda: world.database["inbox"].count_documents({"kind": "edit"}) == 3)
-        await idle(world)
+        await world.eventually(lambda: world.database["inbox"].count_documents({"kind": "edit", "state": "done"}) == 3)
 
     assert len(anna.chat.answers) == 3
     assert [session["_id"] for session in world.sessions(anna.id)] == [first]
