@@ -108,7 +108,8 @@ async def test_documents_are_read_and_what_stands_in_them_is_data(world, anna):
         assert "no_tes_.txt (text" in await answered(world, anna, 2)
         assert await world.ask(anna, "What is my name?") == "I do not know your name yet."
     document = {"type": "document", "source": source(lease, "application/pdf"), "title": "lease.pdf"}
-    assert content(world, 0)[1:] == [document, {"type": "text", "text": "Is it fair?"}]
+    label, asked = ({"type": "text", "text": words} for words in ("[pdf lease.pdf]", "Is it fair?"))
+    assert content(world, 0)[1:] == [label, document, asked]
     [_, file] = content(world, 1)
     assert file["text"].splitlines()[0].startswith('<file name="no_tes_.txt" note=')
     assert file["text"].count("</file>") == 1

@@ -64,7 +64,8 @@ def test_what_the_api_would_refuse_is_refused_here(kind, raw, fault):
 
 @pytest.mark.parametrize("packed", [False, True], ids=["open", "packed"])
 def test_a_pdf_is_counted_by_its_pages(packed):
-    [block], tokens = opened(sent("pdf", name="lease.pdf"), b"\n\n" + pdf(3, packed=packed))
+    [label, block], tokens = opened(sent("pdf", name="lease.pdf"), b"\n\n" + pdf(3, packed=packed))
+    assert label["text"] == "[pdf lease.pdf]"
     assert (block["type"], block["title"], block["source"]["media_type"]) == (
         "document",
         "lease.pdf",

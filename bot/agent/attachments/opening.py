@@ -51,9 +51,8 @@ def _picture(file: Block, raw: bytes) -> Opened:
     media_type, width, height = measured(raw)
     if max(width, height) > MOST_PIXELS or len(raw) * 4 // 3 > PICTURE_CHARS:
         raise PictureTooLarge
-    label = [text_block(f"[{named(file)}]")] if file["name"] else []
     tokens = min(max(width * height // PIXELS_OF_A_TOKEN, 1), PICTURE_TOKENS)
-    return [*label, {"type": "image", "source": _base64(media_type, raw)}], tokens
+    return [*_label(file), {"type": "image", "source": _base64(media_type, raw)}], tokens
 
 
 def _pdf(file: Block, raw: bytes) -> Opened:
@@ -66,7 +65,12 @@ def _pdf(file: Block, raw: bytes) -> Opened:
     expected = number or min(max(len(raw) // BYTES_OF_A_PAGE, 1), MOST_PAGES_GUESSED)
     title = {"title": file["name"]} if file["name"] else {}
     source = _base64("application/pdf", raw[start:])
-    return [{"type": "document", "source": source, **title}], expected * PAGE_TOKENS
+    return [*_label(file), {"type": "document", "source": source, **title}], expected * PAGE_TOKENS
+
+
+def _label(file: Block) -> list[Block]:
+    """What follows; a server that cannot show it may leave it out without a word."""
+    return [text_block(f"[{named(file)}]")] if file["name"] else []
 
 
 def _text(file: Block, raw: bytes) -> Opened:

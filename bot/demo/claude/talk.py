@@ -15,7 +15,7 @@ STAMP = re.compile(r"^\s*(?:\[\d{4}-\d\d-\d\d[^\]]*\]|<sent\b[^>]*/>)\s*", re.MU
 SUMMARY = re.compile(r"<conversation_summary\b[^>]*>(.*?)</conversation_summary>", re.DOTALL)
 TASK = re.compile(r"<task\b[^>]*>(.*?)</task>", re.DOTALL)
 FILE = re.compile(r'<file name="([^"]*)"[^>]*>(.*?)</file>', re.DOTALL)
-LABEL = re.compile(r"\[picture ([^\]\n:]+)\]")
+LABEL = re.compile(r"\[(?:picture|pdf) ([^\]\n:]+)\]")
 SPOKEN = re.compile(r"\[(?:voice|audio) message, written down by a program\]\n")
 TAG = re.compile(r"</?[a-z_]+\b[^>\n]{0,80}>")
 
