@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 MOST_BYTES = 20 * 2**20
 """What Telegram lets a bot fetch."""
 SECONDS = 30.0
+"""For one file, its turn to be fetched included: a talk does not wait longer for all that is in view."""
 AT_A_TIME = 8
 
 
@@ -32,15 +33,14 @@ class TelegramFiles:
 
     async def read(self, file_id: str) -> bytes:
         """The whole file. Raises FileGone, FileTooLarge or FileUnavailable."""
-        async with self._gate:
-            try:
-                async with asyncio.timeout(self._seconds):
-                    return await self._fetched(file_id)
-            except BadRequest as refusal:
-                raise (FileTooLarge if "too big" in refusal.message.lower() else FileGone) from None
-            except (TelegramError, TimeoutError) as failure:
-                log.warning("a file cannot be fetched: %s", type(failure).__name__)
-                raise FileUnavailable from None
+        try:
+            async with asyncio.timeout(self._seconds), self._gate:
+                return await self._fetched(file_id)
+        except BadRequest as refusal:
+            raise (FileTooLarge if "too big" in refusal.message.lower() else FileGone) from None
+        except (TelegramError, TimeoutError) as failure:
+            log.warning("a file cannot be fetched: %s", type(failure).__name__)
+            raise FileUnavailable from None
 
     async def _fetched(self, file_id: str) -> bytes:
         found, connection = await self._bot.get_file(file_id), self._bot.request

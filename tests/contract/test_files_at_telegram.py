@@ -11,7 +11,7 @@ from bot.demo.telegram.faults import Fault
 from bot.demo.telegram.voice import PNG
 from bot.errors import FileGone, FileTooLarge, FileUnavailable
 from bot.telegram.connection import Connection
-from bot.telegram.files import TelegramFiles
+from bot.telegram.files import AT_A_TIME, TelegramFiles
 from tests.telegrams import PENALTIES_WARN, telegram
 
 
@@ -65,6 +65,15 @@ async def test_whatever_a_server_says_no_more_is_read_than_the_bound(office):
     assert len(await bot.request.fetch(file.file_path, 100_000)) == 100_000
     with pytest.raises(FileTooLarge):
         await bot.request.fetch(file.file_path, 99_999)
+
+
+async def test_a_telegram_that_hangs_holds_up_many_files_no_longer_than_one(office):
+    server, bot, anna = office
+    server.faults.always("getFile", Fault.delay(5))
+    files, file_id = TelegramFiles(bot, seconds=0.5), sent(anna)
+    async with asyncio.timeout(1.4):
+        outcomes = await asyncio.gather(*(files.read(file_id) for _ in range(3 * AT_A_TIME)), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {FileUnavailable}
 
 
 @pytest.mark.parametrize(
