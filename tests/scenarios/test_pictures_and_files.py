@@ -55,11 +55,11 @@ async def gathered(world, waiting):
 async def test_a_photo_is_seen_and_stays_in_view_without_its_bytes_in_the_session(world, anna):
     """C105: what is stored are references; and the front of the next prompt is the same, byte for byte."""
     photo = jpeg()
-    async with world.bot(CONTEXT_TRIGGER_TOKENS="100000"):
+    async with world.bot(CONTEXT_TRIGGER_TOKENS="100000", CONTEXT_TRIGGER_MESSAGES="100"):
         anna.sends_photo(photo, "What is this?")
         assert await answered(world, anna) == f"I was given: photo (JPEG, {len(photo) / 1024:.1f} KB)."
         await world.ask(anna, "And what was it before?")
-        for number in range(12):
+        for number in range(19):
             anna.sends_photo(photo + bytes([number]), f"number {number}")
             await answered(world, anna, number + 3)
     assert content(world, 0)[1:] == [
@@ -68,7 +68,7 @@ async def test_a_photo_is_seen_and_stays_in_view_without_its_bytes_in_the_sessio
     ]
     assert bare(world.requests[1]["messages"][0]) == bare(world.requests[0]["messages"][0])
     assert bare(world.requests[1]["system"]) == bare(world.requests[0]["system"])
-    assert len(world.telegram.journal.of("getFile")) == 13, "each was fetched once"
+    assert len(world.telegram.journal.of("getFile")) == 20, "each was fetched once"
     assert kinds(world).count("image") == 1
     [session] = world.sessions(anna.id)
     stored = json.dumps(session, default=str)
