@@ -69,6 +69,14 @@ async def test_an_edit_arrives_as_one(anna, latest):
     assert update.edited_message.edit_date
 
 
+async def test_of_a_picture_the_caption_is_edited(anna, latest):
+    anna.edits(anna.sends_photo(PNG, "one"), "/two")
+    _, update = await latest()
+    edited = update.edited_message
+    assert (edited.caption, edited.caption_entities[0].type, edited.text) == ("/two", "bot_command", None)
+    assert edited.photo
+
+
 async def test_an_edit_can_come_without_new_words(anna, latest):
     anna.touches(anna.says("one"))
     first, second = await latest()

@@ -9,6 +9,7 @@ import pytest
 from bot.demo.claude.faults import Fault
 from bot.demo.telegram.faults import Fault as Held
 from bot.texts import text
+from tests.samples import jpeg
 
 BUTTON = text("button_again", "en")
 OFFER = text("again_offer", "en")
@@ -128,6 +129,23 @@ async def test_what_is_edited_while_it_is_being_answered_is_offered_afterwards(w
         await world.eventually(lambda: world.database["inbox"].count_documents({"kind": "edit"}))
         gate.set()
         await world.telegram.until(lambda: OFFER in anna.chat.text, seconds=20)
+
+
+async def test_a_corrected_caption_is_asked_again_with_its_picture(world, anna):
+    photo = jpeg()
+    world.claude.script("A herring.", "A heron.")
+    async with world.bot():
+        anna.sends_photo(photo, "Which herring is it?")
+        await world.telegram.until(lambda: anna.chat.answers, seconds=20)
+        anna.touches(anna.chat.shown[0])
+        await corrects(world, anna, anna.chat.shown[0], "Which heron is it?")
+        anna.presses(BUTTON)
+        await world.telegram.until(lambda: "A heron." in anna.chat.text, seconds=20)
+    asked = world.requests[-1]["messages"]
+    assert [block["type"] for block in asked[-1]["content"]].count("image") == 1
+    assert "Which heron is it?" in said(world.session(anna.id))
+    assert "herring" not in str(asked) + str(world.session(anna.id)["messages"])
+    assert len(anna.chat.answers) == 3
 
 
 async def test_a_failed_question_is_tried_again_as_it_is_now(world, anna):

@@ -17,13 +17,14 @@ class Person(Voice):
     """Somebody with a client."""
 
     def edits(self, message: Shown, text: str) -> Shown:
-        """Correct a message."""
+        """Correct a message, or the caption of one that carries something."""
         place = self.world.chats[message.chat_id]
         old = place.messages[message.message_id]
-        changed = {key: value for key, value in old.items() if key != "entities"}
-        changed |= {"text": text, "edit_date": self.world.stamp}
+        words, entities = ("text", "entities") if "text" in old else ("caption", "caption_entities")
+        changed = {key: value for key, value in old.items() if key != entities}
+        changed |= {words: text, "edit_date": self.world.stamp}
         if found := [entity.json() for entity in detected(text)]:
-            changed["entities"] = found
+            changed[entities] = found
         return self._edited(place, changed)
 
     def touches(self, message: Shown) -> Shown:
