@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -64,9 +65,22 @@ class Gateway:
         self._limiter = limiter or Limiter(lambda: asyncio.get_running_loop().time())
         self._floors: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
-    def floor(self, place: Place) -> asyncio.Lock:
-        """Held by whoever speaks in this chat; no preview comes between."""
-        return self._floors.setdefault(place.chat_id, asyncio.Lock())
+    @asynccontextmanager
+    async def floor(self, place: Place) -> AsyncIterator[None]:
+        """Held by whoever speaks in this chat; no preview comes between.
+
+        Raises ChatBusy where another speaks for too long: who only waits shall not keep a worker from other chats.
+        """
+        floor = self._floors.setdefault(place.chat_id, asyncio.Lock())
+        try:
+            async with asyncio.timeout(self._longest_wait.total_seconds()):
+                await floor.acquire()
+        except TimeoutError:
+            raise ChatBusy(LONGEST_WAIT.total_seconds()) from None
+        try:
+            yield
+        finally:
+            floor.release()
 
     async def send(
         self, place: Place, chunk: Chunk, *, reply_to: int | None = None, markup: InlineKeyboardMarkup | None = None

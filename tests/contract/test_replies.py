@@ -481,3 +481,19 @@ async def test_answers_to_two_people_in_one_group_do_not_mix(gateway, server, an
     assert [message.text.split()[0] for message in group.answers] == ["a0", "a1", "a2", "b0", "b1", "b2"]
     naps.passed += 1
     assert await gateway.glimpse(Place(group.id), Chunk("preview")) is not None
+
+
+async def test_who_waits_too_long_for_the_floor_comes_back_later(line, server, anna):
+    """A slow chat keeps no worker waiting that others need."""
+    group = server.group(members=[anna])
+    gateway = Gateway(line[1], longest_wait=timedelta(seconds=0.05))
+    gate = asyncio.Event()
+    server.faults.next("sendMessage", Fault.hold(gate))
+    saying = asyncio.create_task(TelegramReply(gateway, Place(group.id), "en").deliver("first", turn=1))
+    await server.until(lambda: server.journal.of("sendMessage"))
+    with pytest.raises(ChatBusy):
+        await TelegramReply(gateway, Place(group.id), "en").deliver("second", turn=2)
+    gate.set()
+    await saying
+    await TelegramReply(gateway, Place(group.id), "en").deliver("second", turn=2)
+    assert [message.text for message in group.answers] == ["first", "second"]
