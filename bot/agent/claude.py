@@ -116,6 +116,8 @@ class Claude:
         except _FAILURES as error:
             log.info("the window of %s is not known, taken for %d tokens: %s", model, USUAL_WINDOW, classify(error))
             return USUAL_WINDOW
+        if getattr(card, "lifecycle", "active") != "active":
+            log.warning("%s is %s and ends on %.10s: choose another MODEL", model, card.lifecycle, card.retires_at)
         return getattr(card, "max_input_tokens", None) or USUAL_WINDOW
 
     async def complete(

@@ -449,3 +449,9 @@ async def test_what_the_provider_runs_by_itself_is_told_while_it_runs(server, cl
     tools = ({"type": "web_search_20250305", "name": "web_search"},)
     await claude.complete(request(tools=tools), heard.append, lambda _: None, lambda name: heard.append(f"({name})"))
     assert "".join(heard) == "Let me look.(web_search)They fish."
+
+
+@pytest.mark.parametrize(("model", "lines"), [("claude-opus-4-5", 1), ("claude-sonnet-5-5", 0)])
+async def test_a_model_that_will_be_retired_is_told_of_at_the_start(server, claude, caplog, model, lines):
+    assert await claude.window(model) == server.offers[model].window
+    assert caplog.text.count("ends on 2027-01-22: choose another MODEL") == lines
