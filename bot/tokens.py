@@ -43,6 +43,8 @@ MESSAGE_TOKENS = 4
 """What a message costs besides its content."""
 PROVIDERS_TOKENS = 600
 """What a provider puts into a prompt by itself, to explain tools for one."""
+TOOLSET_TOKENS = 2_000
+"""What a tool of the provider's, or the tools of an MCP server, may take to describe."""
 MEDIA_TOKENS: Mapping[str, int] = {"image": 1_600, "document": 4_000, "file": 1_600}
 """Where a block does not say itself what it will take."""
 PAGE_TOKENS, CHARS_OF_A_PAGE = 2_000, 70_000
@@ -144,7 +146,8 @@ def request_tokens(request: Request) -> int:
     written = [block for block in blocks if block["type"] not in MEDIA_TOKENS]
     media = sum(max(MEDIA_TOKENS.get(block["type"], 0), _pages_tokens(block)) for block in blocks)
     text = "".join((request.system, json.dumps(list(request.tools), ensure_ascii=False), legible(written)))
-    return PROVIDERS_TOKENS + MESSAGE_TOKENS * len(blocks) + media + rough(text)
+    foreign = TOOLSET_TOKENS * sum("input_schema" not in tool for tool in request.tools)
+    return PROVIDERS_TOKENS + foreign + MESSAGE_TOKENS * len(blocks) + media + rough(text)
 
 
 def _pages_tokens(block: Block) -> int:

@@ -173,7 +173,7 @@ async def test_members_of_a_group_share_no_session_and_small_talk_is_not_heard(w
 
 
 async def test_anonymous_admins_and_channels_get_a_sentence_and_no_session(world, anna):
-    """C61"""
+    """C60, C61: and a post in a channel, which nobody has written, gets nothing."""
     group = world.telegram.supergroup(members=[anna])
     channel = world.telegram.channel()
     async with world.bot():
