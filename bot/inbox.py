@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from bot.owner import Lane
-from bot.ports import Bill, Json
+from bot.ports import Bill, Correction, Json
 
 Kind = Literal["content", "command", "press", "edit"]
 State = Literal["done", "failed", "cancelled", "dead", "refused", "offered"]
@@ -40,8 +40,8 @@ class Entry:
     """How many parts of the answer to the turn this entry opened were sent by earlier runs."""
     previews: tuple[int, ...] = ()
     """The messages that showed this answer while it grew; its parts take their places."""
-    replaces: int | None = None
-    """The turn in whose place this corrected question is to be answered."""
+    replaces: Correction | None = None
+    """What this corrected question is to be answered in the place of."""
 
 
 @dataclass(frozen=True, slots=True)

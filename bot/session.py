@@ -186,6 +186,10 @@ class Session:
         """Whether this update was already given to the model and committed."""
         return update_id in self.turns
 
+    def question_of(self, turn: int) -> tuple[Block, ...]:
+        """What was asked in the turn of this name; empty when it is not (or no longer) among the messages."""
+        return next((message.content for message in self.messages if message.turn == turn), ())
+
     def answer_to(self, turn: int) -> str:
         """What was said in the turn of this name; empty when it is not (or no longer) among the messages."""
         return spoken((message.role, message.content) for message in self.messages if message.turn == turn)

@@ -74,6 +74,7 @@ class Turns:
         fresh = await _finish_known(session, readable, reply)
         if fresh is None:
             return
+        fresh = _whole(session, fresh)
         session = _opened_for(session, fresh)
         known = session.prompt.epoch
         try:
@@ -186,7 +187,7 @@ class Turns:
             task=answer.task,
             title=title(words(asked) or legible(asked)),
             at=self.clock.now(),
-            replaces=question.replaces,
+            replaces=question.replaces.turn if question.replaces else None,
         )
 
 
@@ -194,11 +195,21 @@ def _ids(question: Question) -> tuple[int, ...]:
     return tuple(part.update_id for part in question.parts)
 
 
+def _whole(session: Session, question: Question) -> Question:
+    """The question with what stays of the one it corrects. Raises TooLate."""
+    if question.replaces is None:
+        return question
+    content = question.replaces.applied(session.question_of(question.replaces.turn), user_content(question))
+    if content is None:
+        raise TooLate
+    return replace(question, parts=(replace(question.parts[0], content=content),))
+
+
 def _opened_for(session: Session, question: Question) -> Session:
     """The Session as the question is asked in it: without the turn whose place it takes. Raises TooLate."""
     if question.replaces is None:
         return session
-    if (before := session.before(question.replaces)) is None:
+    if (before := session.before(question.replaces.turn)) is None:
         raise TooLate
     return before
 

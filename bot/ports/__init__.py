@@ -11,7 +11,7 @@ from bot.ports.files import Files, Transcribe
 from bot.ports.model import Bill, Completion, CountTokens, Json, Model, Request, Scale, Scales
 from bot.ports.people import Books, Chats, Hold, Note, Notes, Owners, Preferences
 from bot.ports.sessions import NOTHING_USED, Archive, Hit, NewId, SessionStore
-from bot.ports.turns import Clock, Corrections, Part, Question, Reply
+from bot.ports.turns import Clock, Correction, Corrections, Part, Question, Reply
 
 __all__ = [
     "NOTHING_USED",
@@ -21,6 +21,7 @@ __all__ = [
     "Chats",
     "Clock",
     "Completion",
+    "Correction",
     "Corrections",
     "CountTokens",
     "Files",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
@@ -27,14 +28,31 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """Which question was corrected: the turn that answered it, and which of its messages is another one now."""
+
+    turn: int
+    part: int = 0
+    of: int = 1
+
+    def applied(self, asked: Sequence[Block], now: Sequence[Block]) -> tuple[Block, ...] | None:
+        """What is asked now; None where it cannot be told which of the old words were that message's."""
+        if self.of == 1:
+            return tuple(now)
+        if len(asked) != self.of or len(now) != 1 or self.part >= self.of:
+            return None
+        return (*asked[: self.part], *now, *asked[self.part + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What one turn has to answer: at least one part, in the order sent."""
 
     parts: tuple[Part, ...]
     is_retry: bool = False
     """An earlier run may have died after it committed this turn."""
-    replaces: int | None = None
-    """It corrects the question of this turn, and is answered in its place."""
+    replaces: Correction | None = None
+    """The turn in whose place it is answered."""
 
     @property
     def turn(self) -> int:
@@ -55,14 +73,14 @@ class Question:
 class Corrections(Protocol):
     """Answered questions that their person corrects, each by the message it was."""
 
-    async def turn_of(self, lane: Lane, message_id: int) -> int | None:
-        """The turn that answered this message of the lane, and no other.
+    async def of(self, lane: Lane, message_id: int) -> Correction | None:
+        """What another wording of this message of the lane would correct.
 
         None where that is not known, and where an earlier edit of it is on offer: that one has the newest words.
         """
 
-    async def answer_again(self, lane: Lane, edit: int, turn: int) -> bool:
-        """Have an edit that was offered answered in the place of this turn, once however often its person asks.
+    async def answer_again(self, lane: Lane, edit: int, correction: Correction) -> bool:
+        """Have an edit that was offered answered in the place of a turn, once however often its person asks.
 
         Whoever asks holds the lane and goes on with what waits in it. False: there is no such offer (any more).
         """

@@ -5,11 +5,12 @@ An edit waits as an entry of its own, with the corrected message in it; its pers
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.owner import Lane
+from bot.ports import Correction
 from bot.store.calls import Calls
 from bot.store.documents import Document
 
@@ -24,19 +25,21 @@ class MongoCorrections:
     database: AsyncDatabase[Document]
     calls: Calls
 
-    async def turn_of(self, lane: Lane, message_id: int) -> int | None:
+    async def of(self, lane: Lane, message_id: int) -> Correction | None:
         ended = {"lane": lane.id, "ownerId": lane.owner.id, "state": {"$in": ["done", "offered"]}}
-        shown = {"message": 1, "turn": 1, "kind": 1, "state": 1}
+        shown = {"message": 1, "turn": 1, "kind": 1, "state": 1, "replaces": 1}
         async with self.calls:
             found = await self.database["inbox"].find(ended, shown).sort("_id", -1).limit(LOOKED_AT).to_list(None)
-        if any(one["state"] == "offered" and one.get("message") == message_id for one in found):
+        same = [one for one in found if one.get("message") == message_id]
+        asked = next((one for one in same if one["kind"] == "content"), None)
+        if asked is None or any(one["state"] == "offered" for one in same):
             return None
-        asked = [one for one in found if one["kind"] == "content"]
-        turn = next((one["turn"] for one in asked if one.get("message") == message_id), None)
-        return turn if [one["turn"] for one in asked].count(turn) == 1 else None
+        whole = [one for one in reversed(found) if one["kind"] == "content" and one["turn"] == asked["turn"]]
+        before = asked.get("replaces", {"part": whole.index(asked), "of": len(whole)})
+        return Correction(asked["turn"], before["part"], before["of"])
 
-    async def answer_again(self, lane: Lane, edit: int, turn: int) -> bool:
-        asked = {"state": "queued", "kind": "content", "replaces": turn}
+    async def answer_again(self, lane: Lane, edit: int, correction: Correction) -> bool:
+        asked = {"state": "queued", "kind": "content", "replaces": asdict(correction)}
         return await self._settle(lane, edit, {"$set": asked, "$unset": {"doneAt": "", "turn": ""}})
 
     async def drop(self, lane: Lane, edit: int) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bot.inbox import Entry
 from bot.owner import Lane
-from bot.ports import Json
+from bot.ports import Correction, Json
 from bot.store.documents import Document, moment
 
 LaneOf = Callable[[Json], Lane | None]
@@ -50,5 +50,5 @@ def to_entry(document: Document, lane_of: LaneOf) -> Entry | None:
         gathers=document["gathers"],
         sent=len(document["sent"]),
         previews=tuple(document.get("previews", ())),
-        replaces=document.get("replaces"),
+        replaces=Correction(**document["replaces"]) if "replaces" in document else None,
     )

@@ -122,7 +122,7 @@ INBOX: Rule = {
             "gathers": _BOOL,
             "update": {"bsonType": "object"},
             "message": _INT_OR_NULL,
-            "replaces": _INT,
+            "replaces": _record(turn=_INT, part=_COUNT, of=_COUNT),
             "state": {"enum": ["queued", "done", "failed", "cancelled", "dead", "refused", "offered"]},
             "receivedAt": _DATE,
             "doneAt": _DATE,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bot.owner import Lane
+from bot.ports import Correction
 from bot.telegram import carried, corrections
 from bot.telegram.buttons import AGAIN, COMPACT, REPEAT, RETRY
 from bot.telegram.chosen import Kind, choose
@@ -19,6 +20,8 @@ from bot.texts import Language, text
 
 MOST_DIGITS = 18
 """Of a number that MongoDB can hold."""
+OF_A_CORRECTION = 4
+"""Numbers: the edit, the turn it corrects, and which of how many messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,10 @@ class Press:
         return _number(self.token)
 
     @property
-    def numbers(self) -> tuple[int, int] | None:
-        """The token as two of them."""
-        first, second = (_number(part) for part in self.token.partition(":")[::2])
-        return None if first is None or second is None else (first, second)
+    def numbers(self) -> tuple[int, ...]:
+        """The token as several of them; none where one of them can be none."""
+        found = [_number(part) for part in self.token.split(":")]
+        return tuple(number for number in found if number is not None) if None not in found else ()
 
 
 def _number(token: str) -> int | None:
@@ -98,9 +101,10 @@ async def _compact(desk: Desk, press: Press) -> Effect | None:
 
 async def _again(desk: Desk, press: Press) -> Effect | None:
     """A corrected question is answered in the place of the turn that answered it as it was."""
-    if (numbers := press.numbers) is None:
+    if len(press.numbers) != OF_A_CORRECTION:
         return None
-    said = await corrections.accept(desk, press.lane, *numbers, press.language)
+    edit, turn, part, of = press.numbers
+    said = await corrections.accept(desk, press.lane, edit, Correction(turn, part, of), press.language)
     return None if said is None else Effect(instead=said)
 
 

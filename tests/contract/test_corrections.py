@@ -9,10 +9,11 @@ import pytest
 from bot.errors import SessionGone
 from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
+from bot.ports import Correction
 from bot.session import CompactionState, Summary, words
 from bot.store.corrections import MongoCorrections
 from bot.store.inbox import Holder, MongoInbox
-from tests.builders import ANNA, ANNAS_CHAT, BORIS, LIFETIME, NOON, closed_turn, dialogue, session
+from tests.builders import ANNA, ANNAS_CHAT, BORIS, LIFETIME, NOON, closed_turn, dialogue, session, text
 
 HERS = Lane(Owner(1), Place(1))
 THEIRS = Lane(Owner(2), Place(2))
@@ -118,13 +119,38 @@ def desk(store, clock):
     return Desk(store, clock)
 
 
-async def test_a_message_is_known_by_the_turn_that_answered_it_alone(desk):
+async def test_a_message_is_known_by_its_turn_and_its_place_in_the_question(desk):
     await desk.handles(entry(1, 10))
     await desk.handles(entry(2, 20), entry(3, 30))
     await desk.handles(entry(4, 40), state="failed")
-    found = [await desk.corrections.turn_of(HERS, message_id) for message_id in (10, 20, 30, 40, 99)]
-    assert found == [1, None, None, None, None]
-    assert await desk.corrections.turn_of(THEIRS, 10) is None
+    found = [await desk.corrections.of(HERS, message_id) for message_id in (10, 20, 30, 40, 99)]
+    assert found == [Correction(1), Correction(2, 0, 2), Correction(2, 1, 2), None, None]
+    assert await desk.corrections.of(THEIRS, 10) is None
+
+
+async def test_what_was_corrected_once_keeps_its_place(desk):
+    """The turn that answered it anew has one entry, and still the words of two messages."""
+    await desk.handles(entry(2, 20), entry(3, 30))
+    await desk.handles(entry(4, 30, "edit"), state="offered")
+    assert await desk.corrections.answer_again(HERS, 4, Correction(2, 1, 2))
+    await desk.handles(entry(5, 50, "command"))
+    assert await desk.corrections.of(HERS, 30) == Correction(4, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("correction", "asked", "now", "whole"),
+    [
+        (Correction(1), ["one", "two"], ["ONE"], ["ONE"]),
+        (Correction(1, 1, 2), ["one", "two"], ["TWO"], ["one", "TWO"]),
+        (Correction(1, 0, 2), ["onetwo"], ["ONE"], None),
+        (Correction(1, 0, 2), ["one", "two"], ["> quoted", "ONE"], None),
+        (Correction(1, 2, 2), ["one", "two"], ["THREE"], None),
+    ],
+    ids=["all of it", "one of two", "pieces of a paste", "more than words", "forged"],
+)
+def test_what_stays_of_a_question_is_known_or_nothing_is_done(correction, asked, now, whole):
+    applied = correction.applied([*map(text, asked)], [*map(text, now)])
+    assert (applied and [block["text"] for block in applied]) == whole
 
 
 async def test_an_edit_is_on_offer_once(desk, commands, mongo_client):
@@ -132,16 +158,18 @@ async def test_an_edit_is_on_offer_once(desk, commands, mongo_client):
     await desk.handles(entry(2, 10, "edit"), state="offered")
     commands.forget()
     commands.explain = mongo_client
-    assert await desk.corrections.turn_of(HERS, 10) is None
-    assert not await desk.corrections.answer_again(THEIRS, 2, 1)
-    assert not await desk.corrections.answer_again(HERS, 1, 1)
+    assert await desk.corrections.of(HERS, 10) is None
+    assert not await desk.corrections.answer_again(THEIRS, 2, Correction(1))
+    assert not await desk.corrections.answer_again(HERS, 1, Correction(1))
     assert not await desk.corrections.drop(THEIRS, 2)
-    taken = await asyncio.gather(*(desk.corrections.answer_again(HERS, 2, 1) for _ in range(5)))
+    taken = await asyncio.gather(*(desk.corrections.answer_again(HERS, 2, Correction(1)) for _ in range(5)))
     assert sorted(taken) == [False] * 4 + [True]
     assert [plan for plan in commands.plans if not plan.is_indexed] == []
     await desk.inbox.put(entry(3, 30))
     batch = await desk.inbox.next(await desk.inbox.claim(()))
-    assert [(waiting.id, waiting.kind, waiting.replaces) for waiting in batch.entries] == [(2, "content", 1)]
+    assert [(waiting.id, waiting.kind, waiting.replaces) for waiting in batch.entries] == [
+        (2, "content", Correction(1))
+    ]
 
 
 async def test_an_offer_that_came_to_nothing_is_taken_back_and_its_words_with_it(desk):
@@ -149,5 +177,5 @@ async def test_an_offer_that_came_to_nothing_is_taken_back_and_its_words_with_it
     await desk.handles(entry(2, 10, "edit"), state="offered")
     assert await desk.corrections.drop(HERS, 2)
     assert not await desk.corrections.drop(HERS, 2)
-    assert not await desk.corrections.answer_again(HERS, 2, 1)
+    assert not await desk.corrections.answer_again(HERS, 2, Correction(1))
     assert "update" not in await desk.corrections.database["inbox"].find_one({"_id": 2})

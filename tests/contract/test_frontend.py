@@ -87,10 +87,10 @@ class Office:
     async def try_again(self, lane, turn):
         raise AssertionError("nobody presses a button here")
 
-    async def turn_of(self, lane, message_id):
+    async def of(self, lane, message_id):
         raise AssertionError("nobody edits here")
 
-    async def answer_again(self, lane, edit, turn):
+    async def answer_again(self, lane, edit, correction):
         raise AssertionError("nobody presses a button here")
 
     async def drop(self, lane, edit):

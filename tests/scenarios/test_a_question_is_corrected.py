@@ -68,6 +68,29 @@ async def test_the_corrected_question_takes_the_place_of_the_old_one(world, anna
     assert [message.text for message in anna.chat.answers][2:4] == [text("answering_again", "en"), "Herons are birds."]
 
 
+async def test_of_several_messages_the_corrected_one_is_changed_and_changed_again(world, anna):
+    gate = asyncio.Event()
+    world.claude.script("Hello.", "Herring and trains.", "Heron and trains.", "Herons and trains.")
+    world.telegram.faults.next("sendMessage", Held.hold(gate))
+    async with world.bot():
+        anna.says("Hi")
+        await world.telegram.until(lambda: world.telegram.journal.of("sendMessage"), seconds=20)
+        line = anna.says("Tell me about herrings.")
+        anna.says("And about trains.")
+        await world.eventually(lambda: world.database["inbox"].count_documents({"state": "queued"}) == 3)
+        gate.set()
+        await world.telegram.until(lambda: len(anna.chat.answers) == 2, seconds=20)
+        await idle(world)
+        for words, answer in (("a heron.", "Heron and trains."), ("herons.", "Herons and trains.")):
+            await corrects(world, anna, line, f"Tell me about {words}")
+            anna.presses(BUTTON)
+            await world.telegram.until(lambda answer=answer: answer in anna.chat.text, seconds=20)
+            await idle(world)
+    session = world.session(anna.id)
+    assert said(session) == ["Hi", "Hello.", "Tell me about herons.", "And about trains.", "Herons and trains."]
+    assert [message["seq"] for message in session["messages"]] == [0, 1, 2, 3]
+
+
 async def test_two_presses_make_one_turn_and_the_newest_words_count(world, anna):
     async with world.bot():
         await world.ask(anna, "Tell me about herrings.")

@@ -10,7 +10,7 @@ import pytest
 
 from bot.agent.scripted import calls, fails, hangs, says
 from bot.errors import ModelRefused, SessionGone, TooLate
-from bot.ports import Question
+from bot.ports import Correction, Question
 from bot.session import Summary, words
 from bot.turn import INTERRUPTED
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, NOON, question
@@ -304,7 +304,7 @@ async def test_an_empty_session_expires_without_a_word(house):
 
 
 def corrected(words, update_id, replaces):
-    return replace(question(words, update_id), replaces=replaces)
+    return replace(question(words, update_id), replaces=Correction(replaces))
 
 
 async def test_a_corrected_question_is_asked_again_where_a_compaction_came_between(house):
