@@ -14,7 +14,7 @@ from bot.owner import Owner
 from bot.ports import Hold
 from bot.session import Usage
 from bot.store import documents
-from bot.store.calls import Calls, Duplicate
+from bot.store.calls import PROMPTLY, Calls, Duplicate, within
 from bot.store.documents import Document, moment
 from bot.store.filters import on_day
 
@@ -48,7 +48,7 @@ class MongoBooks:
         return documents.to_usage(row or {})
 
     async def _update(self, owner: Owner, at: datetime, update: Document) -> None:
-        async with self._calls:
+        async with within(PROMPTLY), self._calls:  # of a turn that failed its person has not been told yet
             await self._usage.update_one(on_day(owner, at), update, upsert=True)
 
     async def _change(self, owner: Owner, at: datetime, pipeline: list[Document]) -> Document:

@@ -31,6 +31,8 @@ from pymongo.errors import (
 from bot.errors import SessionTooLarge, StoreError, StoreUnavailable, Unstorable
 
 AT_ONCE = 16
+PROMPTLY = 5.0
+"""How long a call may take that somebody waits for (Telegram, a process that leaves), or that is made again anyway."""
 WAIT_SECONDS = 10.0
 """Longest wait in line: behind calls that all run into their limits, to be told so is better than to wait on."""
 _DUPLICATE_KEY = 11000

@@ -27,7 +27,7 @@ from bot.inbox import Batch, Claim, Entry, State
 from bot.owner import Lane
 from bot.ports import Clock, Json
 from bot.store.batches import leading
-from bot.store.calls import Calls, Duplicate, Uncertain, within
+from bot.store.calls import PROMPTLY, Calls, Duplicate, Uncertain, within
 from bot.store.documents import Document, moment
 from bot.store.entries import LaneOf, from_entry, to_entry
 from bot.store.records import MongoRecord
@@ -35,8 +35,6 @@ from bot.store.records import MongoRecord
 log = logging.getLogger(__name__)
 
 READ_AHEAD = 60
-PROMPTLY = 5.0
-"""How long a write may take where somebody waits for it: Telegram, which keeps what we do not, or one that leaves."""
 UNSETTLED = "unsettled"
 """Who "held" a lane that was given back before it was seen what its last holder, which died, had left behind."""
 FORGOTTEN = frozenset({"done", "cancelled", "refused"})
@@ -128,7 +126,7 @@ class MongoInbox:
         where = {"_id": {"$nin": list(busy)}, "ready": True, "$expr": {"$lte": ["$leaseUntil", "$$NOW"]}}
         taken = {"fence": {"$add": ["$fence", 1]}, "tries": {"$add": ["$tries", 1]}, "leaseBy": self._holder.id}
         try:
-            async with self.calls:
+            async with within(PROMPTLY), self.calls:
                 before = await self._lanes.find_one_and_update(
                     where,
                     [{"$set": {**taken, "leaseUntil": self._lease_end}}],
@@ -156,7 +154,7 @@ class MongoInbox:
         if not self._unsure:
             return
         unknown = {"_id": {"$nin": list(busy)}, "ready": True, "leaseBy": self._holder.id}
-        async with self.calls:
+        async with within(PROMPTLY), self.calls:
             await self._lanes.update_many(unknown, [{"$set": {"leaseUntil": "$$NOW", "tries": ONE_LESS}}])
         self._unsure = False
 
@@ -168,7 +166,7 @@ class MongoInbox:
         lanes = [claim.lane for claim in claims]
         held = {"_id": {"$in": lanes}, "leaseBy": self._holder.id}
         asked_at = _now()
-        async with self.calls:
+        async with within(PROMPTLY), self.calls:
             kept = await self._lanes.update_many(held, [{"$set": {"leaseUntil": self._lease_end}}])
         lost = set() if kept.matched_count == len(lanes) else set(lanes) - await self._held(held)
         self._leased_until |= dict.fromkeys(set(lanes) - lost, asked_at + self._holder.lease_seconds)
@@ -256,7 +254,7 @@ class MongoInbox:
 
     async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
         told = {"_id": {"$in": list(lanes)}, "cancel.before": {"$gt": 0}}
-        async with self.calls:
+        async with within(PROMPTLY), self.calls:
             found = await self._lanes.find(told, {"cancel": 1}).to_list(None)
         return {lane["_id"]: lane["cancel"]["before"] for lane in found}
 

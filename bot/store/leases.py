@@ -45,5 +45,5 @@ class MongoLease:
 
     async def drop(self) -> None:
         """Give it up, so that the next one need not wait for its end."""
-        async with self._calls:
+        async with within(self._holder.lease_seconds / 2), self._calls:
             await self._leases.delete_one({"_id": self._name, "by": self._holder.id})

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 
 import aiohttp
 import pytest
@@ -96,3 +96,33 @@ async def test_a_long_outage_is_told_to_probes_to_telegram_and_to_everybody_who_
     assert (ready, alive) == (503, 200)
     assert verdict.is_clean, str(verdict)
     assert verdict.fates == {"answered": 41}
+
+
+@pytest.mark.parametrize("way", ["polls", "is called"])
+async def test_a_bot_that_is_told_to_leave_while_mongodb_is_away_leaves_in_time(alone, tmp_path, way):
+    """C4: what it cannot hand back now is another one's when the leases end."""
+    async with AsyncExitStack() as stack:
+        town = await stack.enter_async_context(opened(alone.uri, alone.client, f"test_{way[:2]}", tmp_path))
+        if way == "is called":
+            await stack.enter_async_context(hooked(town, patience=30))
+        [bot] = await town.start(GRACE_SECONDS="2")
+        town.claude.faults.next(thinks(60), times=None)
+        town.line(town.person(ANNA))
+        await town.begun()
+        with standing_still(town, alone):
+            town.line(town.person(ANNA + 1))
+            begun = time.monotonic()
+            bot.signal(signal.SIGTERM)
+            code = await bot.ends(60)
+            took = time.monotonic() - begun
+        town.claude.faults.clear()
+        await bot.start()
+        await bot.wait()
+        await town.quiet(60)
+        verdict = judge(read(town))
+
+    sys.stdout.write(f"\nleft after {took:.1f} s\n")
+    assert code == 0
+    assert took < 2 + 15  # `deploy/` grants as much beyond GRACE_SECONDS
+    assert verdict.is_clean, str(verdict)
+    assert verdict.fates == {"answered": 2}
