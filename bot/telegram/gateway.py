@@ -64,6 +64,8 @@ class Gateway:
         self.sleep = sleep
         self._limiter = limiter or Limiter(lambda: asyncio.get_running_loop().time())
         self._floors: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self.drafts: dict[Place, Callable[[], None]] = {}
+        """Whom to tell, in a place, that a message has wiped its draft off."""
 
     @asynccontextmanager
     async def floor(self, place: Place) -> AsyncIterator[None]:
@@ -91,7 +93,10 @@ class Gateway:
             question = reply_to if outgoing.chat_id == place.chat_id else None  # a group that moved counts anew
             return await self._send_once(outgoing, question, markup)
 
-        return await self._deliver(Outgoing(place.chat_id, place.thread_id, chunk), attempt)
+        sent = await self._deliver(Outgoing(place.chat_id, place.thread_id, chunk), attempt)
+        for wiped in [wiped for other, wiped in self.drafts.items() if other.chat_id == place.chat_id]:
+            wiped()
+        return sent
 
     async def edit(
         self, place: Place, message_id: int, chunk: Chunk, *, markup: InlineKeyboardMarkup | None = None

@@ -56,6 +56,8 @@ class TelegramReply:
             self._turn = turn
             canvas = canvas_for(self._gateway, self._place, turn, self._record, self._reply_to)
             self._preview = Preview(canvas, self._gateway, self._record, lambda: (self.shown, self._status))
+            if self._place.is_private:
+                self._gateway.drafts[self._place] = self._preview.changed
         return self
 
     async def __aenter__(self) -> Self:
@@ -107,8 +109,6 @@ class TelegramReply:
                 self._require_lease()
                 if not await self._instead(chunk, below):
                     await self._gateway.send(self._place, chunk, reply_to=self._asked(), markup=below)
-        if self._preview is not None:
-            self._preview.changed()  # the message has wiped the draft off
 
     async def replace(self, message_id: int, words: str, markup: InlineKeyboardMarkup | None = None) -> None:
         """Put plain words in the place of a message of ours, if it is still there."""
@@ -188,6 +188,7 @@ class TelegramReply:
     async def _calm(self) -> None:
         """Before the first part is sent: a preview or an indicator that comes after the last one would promise more."""
         if self._preview is not None:
+            self._gateway.drafts.pop(self._place, None)
             await self._preview.end()
         if self._typing is not None:
             await end(self._typing)

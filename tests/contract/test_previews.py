@@ -14,6 +14,7 @@ from bot.telegram.gateway import Gateway
 from bot.telegram.limiter import Limiter
 from bot.telegram.previews import KEEP_ALIVE_SECONDS
 from bot.telegram.replies import TelegramReply
+from bot.telegram.splitting import Chunk
 from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
@@ -169,6 +170,19 @@ async def test_a_notice_in_between_wipes_the_draft_off_for_a_moment_only(stage, 
         await reply.notice("compaction_gap")
         await stage.until(lambda: draft(anna) == "Herons")
     assert len(anna.chat.answers) == 1
+
+
+async def test_what_others_say_in_the_chat_wipes_it_off_for_a_moment_only(stage, anna):
+    """C92: /help, say, or a sentence about the store, while an answer is being written."""
+    async with stage.reply(Place(7)) as reply:
+        reply.grow("Herons")
+        await stage.until(lambda: draft(anna) == "Herons")
+        await stage.gateway.send(Place(7), Chunk("The commands I know"))
+        await stage.until(lambda: draft(anna) == "Herons")
+        await reply.deliver("Herons.", turn=TURN)
+    await stage.gateway.send(Place(7), Chunk("Later"))
+    assert stage.gateway.drafts == {}
+    assert [message.text for message in anna.chat.answers] == ["The commands I know", "Herons.", "Later"]
 
 
 async def test_a_long_answer_shows_the_part_that_is_being_written(stage, anna):
