@@ -22,6 +22,7 @@ from telegramify_markdown import RenderConfig, convert, utf16_len
 
 from bot.session import clean
 from bot.telegram.blocks import OPTIONS, File, pieces, with_narrow_tables
+from bot.telegram.formulas import legible
 from bot.telegram.splitting import PART_UNITS, Chunk, is_visible, split
 
 LONGEST_FORMATTED = 60_000
@@ -34,9 +35,6 @@ SCATTERED = 4
 
 LEFT_OUT = frozenset({MessageEntity.UNDERLINE, MessageEntity.CUSTOM_EMOJI})
 """Headings are underlined as well as bold, which looks like a link; a custom emoji needs rights the bot may lack."""
-
-_HALF_LOWERED = re.compile(r"\u208d([^()\u208e\n]*)\)")
-"""What the library makes of some formulas: a bracket that opens below the line and closes on it."""
 
 _HOST = re.compile(r"[\w.-]*\w\.[\w-]+|[\da-f:.]*:[\da-f:.]*")
 
@@ -72,9 +70,11 @@ def formatted(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
     text, found = convert(with_narrow_tables(escaped), config=_config())
     if not is_visible(text):
         return markdown, ()
-    text = _HALF_LOWERED.sub(r"(\1)", text)
+    text, moved = legible(text)
     entities = (
-        MessageEntity(e.type, e.offset, e.length, url=e.url, language=e.language)
+        MessageEntity(
+            e.type, moved(e.offset), moved(e.offset + e.length) - moved(e.offset), url=e.url, language=e.language
+        )
         for e in found
         if e.type not in LEFT_OUT and (e.type != MessageEntity.TEXT_LINK or is_safe_link(e.url or ""))
     )

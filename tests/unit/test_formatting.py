@@ -228,10 +228,21 @@ def test_half_a_surrogate_pair_does_not_stop_an_answer():
     [
         (r"$e^{i\pi}+1=0$", "e^(iπ)+1=0"),
         (r"\[ \sum_{k=1}^n k = \frac{n(n+1)}{2} \]", "∑(k=1)ⁿ k = (n(n+1))/2"),
-        (r"$x_{1,2} = \pm \sqrt{2}$", "x_(1,2) = ± √2̅"),
+        (r"$x_{1,2} = \pm \sqrt{2}$", "x_(1,2) = ± √2"),
+        (r"$\frac{-b \pm \sqrt{b^2-4ac}}{2a}$", "(-b ± √(b²-4ac))/2a"),
+        (r"$\sqrt[3]{x+1}$", "∛(x+1)"),
         (r"$\mathbb{R}^n \to \mathbb{C}$", "ℝⁿ → ℂ"),
         ("It costs $5 and $6.", "It costs $5 and $6."),
     ],
 )
 def test_a_formula_reads_on_a_phone(formula, shown):
     assert formatted(formula)[0] == shown
+
+
+def test_what_follows_a_formula_keeps_its_formatting():
+    """Offsets are moved with the text, astral characters included."""
+    text, entities = formatted(r"😀 **a** $\sqrt{b+c}$ and $\sqrt{x}$ **d** `e`")
+    shown = text.encode("utf-16-le")
+    cut = [shown[2 * one.offset : 2 * (one.offset + one.length)].decode("utf-16-le") for one in entities]
+    assert text == "😀 a √(b+c) and √x d e"
+    assert cut == ["a", "√(b+c)", "√x", "d", "e"]
