@@ -15,8 +15,9 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
+from bot.agent.answers import Answer, interrupted, late_piece
 from bot.agent.attachments import are_late
-from bot.agent.loop import Agent, Answer, Exchange
+from bot.agent.loop import Agent
 from bot.agent.prompt import user_content
 from bot.compaction import Compactor
 from bot.errors import AlreadyActive, PromptTooLong, SessionGone, StoreUnavailable, TooLate
@@ -25,26 +26,11 @@ from bot.legible import legible
 from bot.ops.stopping import unless
 from bot.owner import Owner, Place
 from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
-from bot.session import (
-    Block,
-    ClosedTurn,
-    Lifetime,
-    PromptSize,
-    Role,
-    Session,
-    Usage,
-    clean,
-    number,
-    text_block,
-    title,
-    words,
-)
+from bot.session import Block, ClosedTurn, Lifetime, PromptSize, Role, Session, Usage, number, title, words
 from bot.tokens import message_tokens
 
 log = logging.getLogger(__name__)
 
-INTERRUPTED = "[interrupted]"
-PUT_BY = "[this came after the album it belongs to had been answered]"
 OPENING_TRIES = 5
 
 
@@ -64,23 +50,16 @@ class Turns:
 
     async def answer(self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run) -> None:
         """Run one turn. Setting `run.stop` ends it early, keeping what was shown. Raises a BotError, nothing stored."""
-        unanswered = await self.resume(owner, question, reply)
-        if unanswered is None:
+        loaded = await self._load(owner, place, question, reply, run)
+        if loaded is None:
             return
-        readable = await unless(run.stop, self.agent.attachments.examine(unanswered, reply)) or unanswered
-        if not user_content(readable):
-            return
-        session = await self._load(owner, place, readable, reply)
-        fresh = await _finish_known(session, readable, reply)
-        if fresh is None:
-            return
-        fresh = _whole(session, fresh)
-        session = _opened_for(session, fresh)
-        known = session.prompt.epoch
+        session, asked = loaded
         try:
-            session, ended = await self._committed(owner, session, fresh, reply, run)
+            session, answer = await self._run(owner, session, asked, reply, run)
+            is_news = self.announces and session.epoch > session.prompt.epoch
+            await self._commit(owner, session, asked, answer, run)
         except SessionGone:
-            if fresh.replaces is None and await self.sessions.having(owner, _ids(fresh)) is None:
+            if asked.replaces is None and await self.sessions.having(owner, asked.update_ids) is None:
                 raise
             # The run before, frozen on its way here, woke up and committed: its answer is the one that counts. Or a
             # compaction came between: what the corrected question was asked in is no longer what is stored.
@@ -88,38 +67,40 @@ class Turns:
             await self.answer(owner, place, replace(question, is_retry=True), reply, run)
             return
         finally:
-            await self._settle(owner, fresh, run)
-
-        await _send(reply, fresh.turn, ended)
-        if self.announces and session.epoch > known:
+            if self.agent.purse is not None:
+                await self.agent.purse.settle(owner, asked.turn, run.bill)
+        await _send(reply, asked.turn, answer)
+        if is_news:
             await reply.notice("compaction_done")
         self.compactor.consider(owner, session)
 
-    async def _committed(
-        self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
-    ) -> tuple[Session, Answer]:
-        """Answer and commit; the Session that holds the turn now, and what to send."""
-        if self.compactor.is_full(session, await message_tokens(self.count, user_content(question))):
-            session = await self._with_room(owner, session, question, reply, run)
-        session, answer = await self._run(owner, session, question, reply, run)
-        ended = answer or _interrupted(session, reply.shown, run.bill.total)
-        closed = await self._close(session, question, ended)
-        if answer is not None and answer.prompt_tokens:
-            self.compactor.gauge.learn(session, closed)
-        run.record.require_lease()
-        await self.sessions.commit(owner, session, closed)
-        run.bill.add(Usage(turns=1))
-        log.info("committed revision %d of Session %s", session.revision, session.id)
-        return session, ended
+    # --------------------------------------------------------------------------------------------------- load
+
+    async def _load(
+        self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run
+    ) -> tuple[Session, Question] | None:
+        """The active Session and what is to be answered in it, files opened; None: nothing is left to answer."""
+        unanswered = await self.resume(owner, question, reply)
+        if unanswered is None:
+            return None
+        readable = await unless(run.stop, self.agent.attachments.examine(unanswered, reply)) or unanswered
+        if not user_content(readable):
+            return None
+        session = await self._active(owner, place, readable, reply)
+        fresh = await _finish_known(session, readable, reply)
+        if fresh is None:
+            return None
+        return fresh.opened_for(session), fresh.completed(session, user_content(fresh))
 
     async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
         """What of the question no Session has answered. Where an earlier run died, its turn may be in any of them."""
         if not question.is_retry:
             return question
-        committed = await self.sessions.having(owner, _ids(question))
+        committed = await self.sessions.having(owner, question.update_ids)
         return question if committed is None else await _finish_known(committed, question, reply)
 
-    async def _load(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
+    async def _active(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
+        """The active Session, or a new one where none is left or the question comes too late for it."""
         now = self.clock.now()
         for _ in range(OPENING_TRIES):
             found = await self.sessions.load(owner, place, at=question.at, now=now, lifetime=self.lifetime)
@@ -138,21 +119,27 @@ class Turns:
             return session
         raise StoreUnavailable("the active Session could neither be loaded nor begun")
 
+    # ---------------------------------------------------------------------------------------------------- run
+
     async def _run(
         self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
-    ) -> tuple[Session, Answer | None]:
-        """The answer, or None where it was stopped; once more with room made where the prompt proved too long."""
+    ) -> tuple[Session, Answer]:
+        """The answer, and the Session it is for; room is made in that first, or where the prompt proved too long."""
+        if self.compactor.is_full(session, await message_tokens(self.count, user_content(question))):
+            session = await self._with_room(owner, session, question, reply, run)
         if are_late(user_content(question), session):
-            return session, _put_by(session)
+            return session, late_piece(session.task)
         try:
-            return session, await unless(run.stop, self.agent.run(owner, session, question, reply, run))
+            answer = await unless(run.stop, self.agent.run(owner, session, question, reply, run))
         except PromptTooLong:
             roomier = await self._with_room(owner, session, question, reply, run)
             if run.stop.is_set():
-                return session, None
+                return session, interrupted(reply.shown, run.bill.total, session.task)
             if roomier is session:
                 raise
-        return roomier, await unless(run.stop, self.agent.run(owner, roomier, question, reply, run))
+            session = roomier
+            answer = await unless(run.stop, self.agent.run(owner, session, question, reply, run))
+        return session, answer or interrupted(reply.shown, run.bill.total, session.task)
 
     async def _with_room(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Session:
         """The Session after room was made in it; the very same where none was."""
@@ -161,27 +148,32 @@ class Turns:
         found = await self.sessions.load(owner, session.place, at=question.at, now=now, lifetime=self.lifetime)
         if found is None or (found.id, found.revision) != (session.id, session.revision):
             raise SessionGone
-        found = _opened_for(found, question)
+        found = question.opened_for(found)
         if found.epoch == session.epoch:
             return session
         if found.summary is not None and found.summary.gaps:
             await reply.notice("compaction_gap")
         return found
 
-    async def _settle(self, owner: Owner, question: Question, run: Run) -> None:
-        """However a turn ended, what it has cost is booked."""
-        if self.compactor.purse is not None:
-            await self.compactor.purse.settle(owner, question.turn, run.bill)
+    # ------------------------------------------------------------------------------------------------- commit
 
-    async def _close(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
+    async def _commit(self, owner: Owner, session: Session, question: Question, answer: Answer, run: Run) -> None:
+        turn = await self._closed(session, question, answer)
+        if answer.prompt_tokens:
+            self.compactor.gauge.learn(session, turn)
+        run.record.require_lease()
+        await self.sessions.commit(owner, session, turn)
+        run.bill.add(Usage(turns=1))
+        log.info("committed revision %d of Session %s", session.revision, session.id)
+
+    async def _closed(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
         asked = user_content(question)
         entries: list[tuple[Role, tuple[Block, ...]]] = [("user", asked), *answer.exchange]
         counted = [(role, content, await message_tokens(self.count, content)) for role, content in entries]
-        # Of a turn that was stopped, or for which it was not asked, the model has reported nothing.
         size = answer.prompt_tokens or self.compactor.gauge.expected(session, sum(tokens for *_, tokens in counted))
         return ClosedTurn(
             messages=number(session, question.turn, counted, question.at),
-            update_ids=_ids(question),
+            update_ids=question.update_ids,
             usage=answer.usage + Usage(turns=1),
             prompt=PromptSize(size, session.epoch, answer.model or session.prompt.model),
             task=answer.task,
@@ -191,27 +183,7 @@ class Turns:
         )
 
 
-def _ids(question: Question) -> tuple[int, ...]:
-    return tuple(part.update_id for part in question.parts)
-
-
-def _whole(session: Session, question: Question) -> Question:
-    """The question with what stays of the one it corrects. Raises TooLate."""
-    if question.replaces is None:
-        return question
-    content = question.replaces.applied(session.question_of(question.replaces.turn), user_content(question))
-    if content is None:
-        raise TooLate
-    return replace(question, parts=(replace(question.parts[0], content=content),))
-
-
-def _opened_for(session: Session, question: Question) -> Session:
-    """The Session as the question is asked in it: without the turn whose place it takes. Raises TooLate."""
-    if question.replaces is None:
-        return session
-    if (before := session.before(question.replaces.turn)) is None:
-        raise TooLate
-    return before
+# ------------------------------------------------------------------------------------------------------- reply
 
 
 async def _finish_known(session: Session, question: Question, reply: Reply) -> Question | None:
@@ -220,25 +192,6 @@ async def _finish_known(session: Session, question: Question, reply: Reply) -> Q
         if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
             await reply.deliver(answered, turn=part.update_id)
     return question.unknown_to(session)
-
-
-def _interrupted(session: Session, shown: str, usage: Usage) -> Answer:
-    """What stays of a turn that was stopped: the words shown so far, marked; open tool calls are dropped."""
-    text = clean(f"{shown}\n\n{INTERRUPTED}".strip())
-    return Answer(
-        exchange=(("assistant", (text_block(text),)),),
-        text=shown,
-        usage=usage,
-        prompt_tokens=0,
-        task=session.task,
-        ending="interrupted",
-    )
-
-
-def _put_by(session: Session) -> Answer:
-    """A late piece of an album is no new question: it is kept, so that the next one can be about it."""
-    exchange: Exchange = (("assistant", (text_block(PUT_BY),)),)
-    return Answer(exchange, text="", usage=Usage(), prompt_tokens=0, task=session.task, ending="late_piece")
 
 
 async def _send(reply: Reply, turn: int, answer: Answer) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from bot.agent.answers import Answer
 from bot.agent.asking import Asking
 from bot.agent.attachments import Attachments, files_of, without_files
 from bot.agent.blocks import settled, tool_calls, without_blanks
@@ -28,32 +29,12 @@ from bot.inbox import Run
 from bot.owner import Owner
 from bot.ports import Bill, Completion, Model, Question, Reply
 from bot.purse import Purse
-from bot.session import Block, Role, Session, Task, Usage, spoken, text_block, words
+from bot.session import Block, Session, spoken, text_block, words
 
 log = logging.getLogger(__name__)
 
-Exchange = tuple[tuple[Role, tuple[Block, ...]], ...]
-
 _NOTICES: Mapping[str, str] = {"max_tokens": "cut", "model_context_window_exceeded": "cut"}
 _WORDLESS = frozenset({"limit", "budget"})  # they say enough where the model has said nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came of a turn."""
-
-    exchange: Exchange
-    """What follows the person's message in the Session: assistant, tool results, …, assistant; closed and legal."""
-    text: str
-    """What the person reads, Markdown. Empty where only the notice named by `ending` has anything to say."""
-    usage: Usage
-    """Summed over all calls of the turn, the failed ones as far as known."""
-    prompt_tokens: int
-    """Of the last call, prompt and answer, as reported by `model`."""
-    task: Task | None
-    ending: str
-    """Names the notice due after the text, "cut" or "limit" for example; empty where the turn ended as it should."""
-    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
+from bot.errors import TooLate
 from bot.owner import Lane
 from bot.session import Block, Session
 
@@ -64,10 +65,32 @@ class Question:
         """When the first of its messages was sent."""
         return self.parts[0].at
 
+    @property
+    def update_ids(self) -> tuple[int, ...]:
+        """Those of all its messages."""
+        return tuple(part.update_id for part in self.parts)
+
     def unknown_to(self, session: Session) -> Question | None:
         """The question without the parts this Session has answered already; None when nothing is left of it."""
         parts = tuple(part for part in self.parts if not session.knows(part.update_id))
         return replace(self, parts=parts) if parts else None
+
+    def opened_for(self, session: Session) -> Session:
+        """The Session as this is asked in it: without the turn whose place it takes. Raises TooLate."""
+        if self.replaces is None:
+            return session
+        if (before := session.before(self.replaces.turn)) is None:
+            raise TooLate
+        return before
+
+    def completed(self, session: Session, content: Sequence[Block]) -> Question:
+        """The question, with what stays of the one it corrects beside its own `content`. Raises TooLate."""
+        if self.replaces is None:
+            return self
+        whole = self.replaces.applied(session.question_of(self.replaces.turn), content)
+        if whole is None:
+            raise TooLate
+        return replace(self, parts=(replace(self.parts[0], content=whole),))
 
 
 class Corrections(Protocol):

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from bot.agent.answers import INTERRUPTED
 from bot.agent.scripted import calls, fails, hangs, illegal, says
 from bot.compaction import Compactor, Triggers
 from bot.errors import PromptTooLong, SessionGone
 from bot.ports import Scale
 from bot.session import Usage, words
-from bot.turn import INTERRUPTED
 from tests.builders import ANNA, ANNAS_CHAT, dialogue, session
 
 GOOD = "The person is Anna. " + " ".join(f"fact{number}" for number in range(20))

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import pytest
 
+from bot.agent.answers import INTERRUPTED
 from bot.agent.scripted import calls, fails, hangs, says
 from bot.errors import ModelRefused, SessionGone, TooLate
 from bot.ports import Correction, Question
 from bot.session import Summary, words
-from bot.turn import INTERRUPTED
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, NOON, question
 
 
