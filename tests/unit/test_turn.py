@@ -9,8 +9,9 @@ from datetime import timedelta
 import pytest
 
 from bot.agent.answers import INTERRUPTED
-from bot.agent.scripted import calls, fails, hangs, says
-from bot.errors import ModelRefused, SessionGone, TooLate
+from bot.agent.scripted import breaks, calls, fails, hangs, says
+from bot.compaction import Triggers
+from bot.errors import ModelBusy, ModelRefused, PromptTooLong, SessionGone, TooLate
 from bot.ports import Correction, Question
 from bot.session import Summary, words
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, NOON, question
@@ -88,6 +89,27 @@ async def test_a_failed_turn_leaves_no_trace(house):
     await at.ask("something nice")
 
     assert said(await at.active()) == [("user", "something nice"), ("assistant", "Of course.")]
+
+
+async def test_ten_turns_of_which_three_were_asked_twice_are_ten_turns(house):
+    """C18: an overload, a torn stream, a prompt that was too long: nothing stays of it, and no words are doubled."""
+    troubles = {3: fails(ModelBusy()), 6: breaks("Half an ans"), 9: fails(PromptTooLong())}
+    summary = "What was said. " + " ".join(f"fact{number}" for number in range(20))
+
+    def answer(request):
+        return troubles.pop(at.number, None) or says(f"Answer {at.number}.")
+
+    at = house(otherwise=answer, summarise=lambda request: says(summary), triggers=Triggers(keep_messages=4))
+    for at.number in range(1, 11):
+        assert (await at.ask(f"Question {at.number}?")).delivered == [f"Answer {at.number}."]
+
+    session = await at.active()
+    everything = [*await at.archive.of(ANNA, session.id), *session.messages]
+    expected = [line for number in range(1, 11) for line in (f"Question {number}?", f"Answer {number}.")]
+    assert [words(message.content) for message in everything] == expected
+    assert len(at.model.requests) == 13
+    for request in at.model.requests:
+        assert str(request.messages).count(words(request.messages[-1]["content"][-1:])) == 1
 
 
 async def test_an_update_that_is_known_is_delivered_again_and_not_given_to_the_model(house):
