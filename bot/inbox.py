@@ -114,8 +114,11 @@ class Inbox(Protocol):
     async def keep(self, claims: Sequence[Claim]) -> Collection[str]:
         """Renew the leases of all lanes this process holds, in one command; those that were lost."""
 
-    async def stop(self, lane: Lane, turn: int) -> None:
-        """Have this turn end, if it is the one that runs in the lane; nothing else there changes."""
+    async def stop(self, lane: Lane, turn: int, *, in_all_topics: bool = False) -> None:
+        """Have this turn end, if it is the one that runs in the lane; nothing else there changes.
+
+        `in_all_topics`: in every lane of this Owner in this chat, and whatever turn before that runs.
+        """
 
     async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
         """Of these lanes, those told to end a running turn, with the update id before which it must have begun."""

@@ -247,10 +247,11 @@ class MongoInbox:
         async with self.calls:
             await self._lanes.update_one({"_id": claim.lane, "fence": claim.fence, **where}, update)
 
-    async def stop(self, lane: Lane, turn: int) -> None:
-        where = {"_id": lane.id, "ownerId": lane.owner.id, "ready": True}
+    async def stop(self, lane: Lane, turn: int, *, in_all_topics: bool = False) -> None:
+        lanes = {"$regex": f"^{lane.owner.id}:{lane.place.chat_id}:"} if in_all_topics else lane.id
+        where = {"_id": lanes, "ownerId": lane.owner.id, "ready": True}
         async with within(PROMPTLY), self.calls:
-            await self._lanes.update_one(where, {"$max": {"cancel.before": turn + 1}})
+            await self._lanes.update_many(where, {"$max": {"cancel.before": turn + 1}})
 
     async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
         told = {"_id": {"$in": list(lanes)}, "cancel.before": {"$gt": 0}}

@@ -114,9 +114,11 @@ class MemoryInbox:
     async def keep(self, claims: Sequence[Claim]) -> Collection[str]:  # noqa: ARG002 - the port's signature
         return ()
 
-    async def stop(self, lane: Lane, turn: int) -> None:
-        if (queue := self._queues.get(lane.id)) is not None:
-            queue.cancel_before = max(turn + 1, queue.cancel_before or 0)
+    async def stop(self, lane: Lane, turn: int, *, in_all_topics: bool = False) -> None:
+        chat = f"{lane.owner.id}:{lane.place.chat_id}:"
+        for name, queue in self._queues.items():
+            if name == lane.id or (in_all_topics and name.startswith(chat)):
+                queue.cancel_before = max(turn + 1, queue.cancel_before or 0)
 
     async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
         told = {lane: self._queues[lane].cancel_before for lane in lanes if lane in self._queues}

@@ -44,10 +44,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The Stop button under the draft of a turn was pressed."""
+    """The Stop button under the draft of a turn was pressed, or its reader has gone, from all topics of the chat."""
 
     lane: Lane
     turn: int
+    in_all_topics: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,11 @@ def stop_of(update: Update) -> Stop | None:
     Who blocks the bot will not read what it is writing: that stops whatever runs.
     """
     if (found := contact(update)) is not None:
-        return None if found.is_open else Stop(Lane(found.owner, Place(found.owner.id)), update.update_id)
+        return (
+            None
+            if found.is_open
+            else Stop(Lane(found.owner, Place(found.owner.id)), update.update_id, in_all_topics=True)
+        )
     pressed = update.api_kwargs.get("stopped_message_generation")
     if not pressed or pressed["chat"]["type"] != ChatType.PRIVATE or pressed["chat"]["id"] in SHARED_IDS:
         return None

@@ -70,7 +70,7 @@ class Receiver:
         for edit in (entry for entry in entries if entry.kind == "edit"):
             await self._inbox.revise(edit.lane, edit.update["message"])
         for stop in (other for other in read if isinstance(other, Stop)):
-            await self._inbox.stop(stop.lane, stop.turn)
+            await self._inbox.stop(stop.lane, stop.turn, in_all_topics=stop.in_all_topics)
 
     async def _accept(self, *entries: Entry) -> None:
         if entries and not await self._inbox.put(*entries):

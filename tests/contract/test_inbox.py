@@ -331,6 +331,15 @@ async def test_a_turn_that_is_stopped_leaves_what_waits_behind_it_alone(inbox):
     assert (ids(behind), behind.overtaken) == ([2], False)
 
 
+async def test_who_leaves_a_chat_leaves_all_its_topics_and_no_other_chat(inbox):
+    topic, group = Lane(ANNA.owner, Place(1, 55)), Lane(ANNA.owner, Place(-5))
+    lanes = {lane.id for lane in (ANNA, topic, group, BORIS)}
+    for number, lane in enumerate((ANNA, topic, group, BORIS), start=1):
+        await claimed(inbox, entry(number, lane))
+    await inbox.stop(ANNA, 9, in_all_topics=True)
+    assert dict(await inbox.cancelled(lanes)) == {ANNA.id: 10, topic.id: 10}
+
+
 async def test_a_late_stop_takes_back_no_command(inbox):
     await claimed(inbox, entry(1), new(3))
     await inbox.stop(ANNA, 1)

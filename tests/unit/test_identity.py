@@ -161,7 +161,7 @@ def moved(chat, was, now, sender=ANNA):
 
 
 def test_who_blocks_the_bot_stops_what_it_is_writing():
-    assert stop_of(moved(PRIVATE, "member", "kicked")) == Stop(Lane(Owner(7), Place(7)), 1)
+    assert stop_of(moved(PRIVATE, "member", "kicked")) == Stop(Lane(Owner(7), Place(7)), 1, in_all_topics=True)
     assert stop_of(moved(PRIVATE, "kicked", "member")) is None
     assert stop_of(moved(GROUP, "member", "kicked")) is None
 
