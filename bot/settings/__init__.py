@@ -131,7 +131,7 @@ class Settings(BaseModel):
     )
 
     allowed_user_ids: UserIds = Field(frozenset(), description="Telegram user ids that may talk when `ACCESS` is list")
-    admin_user_ids: UserIds = Field(frozenset(), description="Telegram user ids of the bot's admins")
+    admin_user_ids: UserIds = Field(frozenset(), description="Telegram user ids of the bot's admins, who may talk, too")
     access: Literal["open", "list"] = Field(
         default_factory=_access, description="Who may talk; unset: list where `ALLOWED_USER_IDS` is set, else open"
     )
