@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bot.session import Block
 
+FORWARDED = "[forwarded from "
+"""So opens the text that says whom what follows comes from."""
+
 
 def legible(content: Sequence[Block]) -> str:
     return "\n".join(_LEGIBLE.get(block["type"], _placeholder)(block) for block in content)

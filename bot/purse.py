@@ -30,7 +30,7 @@ class Purse:
     clock: Clock
     budget: int | None = None
     keep: timedelta = timedelta(minutes=3)
-    """How long a turn may last, and somebody notices that it has died: so long tokens are set aside for it."""
+    """How long tokens stay set aside for a turn: its deadline, and the time in which its death would be noticed."""
 
     @property
     def has_limit(self) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import ManualClock
-from bot.telegram.handlers import application
+from bot.telegram.connection import application
 
 PENALTIES_WARN = pytest.mark.filterwarnings("ignore:.*attribute `retry_after` will be:DeprecationWarning")
 """python-telegram-bot warns in each 429 that the type of `retry_after` will change; both types are read."""

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How the model is asked in one turn. `watch` hears which tool of its own the provider runs."""
+    """How the model is asked in one turn. `watch` hears the name of each tool that the provider runs by itself."""
 
     model: Model
     limits: Limits

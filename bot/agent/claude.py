@@ -138,13 +138,12 @@ class Claude:
             completion = await self._heard(body(request, self._endpoint), on_text, start, on_tool)
         except _FAILURES as error:
             failure = classify(error)
-            failure.usage = billed[-1] if billed else None
-            raise failure from None
-        if completion is None:
+        else:
+            if completion is not None:
+                return completion
             failure = ModelBusy("the stream ended without a stop reason")
-            failure.usage = billed[-1] if billed else None
-            raise failure
-        return completion
+        failure.usage = billed[-1] if billed else None
+        raise failure
 
     async def _heard(
         self,

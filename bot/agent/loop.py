@@ -49,6 +49,7 @@ class Agent:
     choices: Choices | None = None
     """What each Owner has chosen; None where nobody has a choice."""
     purse: Purse | None = None
+    """What each Owner may spend; None: nobody counts."""
     attachments: Attachments = field(default_factory=Attachments)
 
     async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Answer:
@@ -56,7 +57,8 @@ class Agent:
         asked = user_content(question)
         context = ToolContext(owner, session.place, question.turn, question.at, run.record, TaskSlot(session.task))
         prompt = await self.choices.prompt(owner, self.prompt) if self.choices else self.prompt
-        agent, messages = replace(self, prompt=prompt), render(session, asked, question.at)
+        agent = replace(self, prompt=prompt)
+        messages = render(session, asked, question.at)
         try:
             async with self.attachments.room(messages):
                 return await agent.answer(context, await self.attachments.fill(messages), reply, run.bill)
@@ -93,8 +95,17 @@ class _Turn:
         self.bill = bill
         self.prompt_tokens = 0
         self.deadline = asyncio.get_running_loop().time() + agent.limits.turn_seconds
-        means = (agent.model, agent.limits, agent.pauses, agent.purse)
-        self.asking = Asking(*means, context, screen, self.watch, bill, self.deadline)
+        self.asking = Asking(
+            model=agent.model,
+            limits=agent.limits,
+            pauses=agent.pauses,
+            purse=agent.purse,
+            context=context,
+            screen=screen,
+            watch=self.watch,
+            bill=bill,
+            deadline=self.deadline,
+        )
 
     async def run(self) -> Answer:
         try:

@@ -40,8 +40,8 @@ from bot.session import Lifetime
 from bot.settings import Settings
 from bot.store import schema
 from bot.store.mongo import Store, connect
+from bot.telegram.connection import application
 from bot.telegram.files import TelegramFiles
-from bot.telegram.handlers import application
 from bot.tokens import Tokens
 from bot.turn import Turns
 

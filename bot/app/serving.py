@@ -87,13 +87,13 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     receive = counted(movements.noting(receiver.receive), metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
     desk = commands.Desk(
-        Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),
-        choices(settings, store),
-        turns.lifetime,
-        partial(try_again, store.database, store.calls),
-        turns.compactor,
-        MongoCorrections(store.database, store.calls),
-        purse(settings, store, turns.clock),
+        lifecycle=Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),
+        choices=choices(settings, store),
+        lifetime=turns.lifetime,
+        try_again=partial(try_again, store.database, store.calls),
+        compactor=turns.compactor,
+        corrections=MongoCorrections(store.database, store.calls),
+        purse=purse(settings, store, turns.clock),
     )
     frontend = TelegramFrontend(turns, desk, gateway, hints, account)
     worker = Worker(

@@ -149,6 +149,7 @@ class Compactor:
         covering = [*missed, *old]
         if self.purse is None:
             return await digest(self._summariser, session.summary, covering, Bill())
+        # A turn may run beside this: what is set aside for the summary must not take the place of what is for the turn.
         bill, paid_as = Bill(), -session.messages[-1].turn if session.messages else 0
         try:
             most = self._summariser.most_tokens(session.summary, covering)

@@ -63,7 +63,7 @@ class Books(Protocol):
     async def reserve(self, owner: Owner, at: datetime, hold: Hold, budget: int) -> int:
         """Set aside tokens for a turn, in place of what was for the same one: how many, or 0 where too few are left.
 
-        What was used and all that is set aside never exceed `budget` by it, however many ask at once.
+        What was used and what is set aside stay within `budget` together, however many ask at once.
         """
 
     async def of(self, owner: Owner, at: datetime) -> Usage:

@@ -1,4 +1,4 @@
-"""Groups that Telegram has moved: a basic group that becomes a supergroup gets a new id, and nobody moves but Telegram.
+"""Groups that Telegram has moved: a basic group that becomes a supergroup gets a new id.
 
 Where a group went is kept once for all. What each Owner has there moves when it is next looked for and not found, so a
 plain turn pays nothing for it.

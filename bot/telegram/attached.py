@@ -11,9 +11,8 @@ import re
 from telegram import Audio, Document, Message, PhotoSize, Voice
 
 from bot.session import Block
+from bot.telegram.files import MOST_BYTES
 
-MOST_BYTES = 20 * 2**20
-"""What Telegram lets a bot fetch."""
 LONG_EDGE = 1568
 """A larger picture is made smaller by the model's provider."""
 NAME_CHARS = 80
@@ -65,7 +64,7 @@ def _found(message: Message) -> tuple[PhotoSize | Document | Audio | Voice | Non
         return message.audio, "audio", _audio_name(message.audio.file_name)
     if message.document:
         document = message.document
-        return document, kind_of(document.mime_type, document.file_name), harmless(document.file_name)
+        return document, _document_kind(document.mime_type, document.file_name), _harmless(document.file_name)
     return None, "", ""
 
 
@@ -74,8 +73,8 @@ def _largest_useful(sizes: tuple[PhotoSize, ...]) -> PhotoSize:
     return max(useful or sizes, key=lambda size: size.width * size.height)
 
 
-def kind_of(mime: str | None, name: str | None) -> str:
-    """The kind of a document. By its name first: Telegram's clients call TypeScript a video."""
+def _document_kind(mime: str | None, name: str | None) -> str:
+    """Empty where nobody can read it. By its name first: Telegram's clients call TypeScript a video."""
     mime = (mime or "").lower()
     if kind := _BY_ENDING.get(_ending(name or "")):
         return kind
@@ -86,7 +85,7 @@ def kind_of(mime: str | None, name: str | None) -> str:
     return "text" if _TEXTS.fullmatch(mime) else ""
 
 
-def harmless(name: str | None) -> str:
+def _harmless(name: str | None) -> str:
     """The name without anything that could be taken for markup, a path or an instruction on a line of its own."""
     plain = " ".join(_ODD_IN_A_NAME.sub("_", name or "").split())
     if len(plain) <= NAME_CHARS:
@@ -101,5 +100,5 @@ def _ending(name: str) -> str:
 
 def _audio_name(name: str | None) -> str:
     """A name whose ending a transcriber knows."""
-    plain = harmless(name)
+    plain = _harmless(name)
     return plain if _ending(plain) in _AUDIO_ENDINGS else "audio.mp3"

@@ -1,4 +1,4 @@
-"""What python-telegram-bot makes of an answer that is not Telegram's: a proxy's page, half a body, another JSON.
+"""python-telegram-bot over connections of our own, for answers that are not Telegram's: a proxy's page, half a body.
 
 The library prints such a body, which may hold what people wrote, and trips over JSON that is no object. Here it is a
 NetworkError like any other break on the way: whether the request was carried out, nobody can say.
@@ -12,9 +12,27 @@ from typing import Any
 
 import httpx
 from telegram.error import NetworkError
+from telegram.ext import Application, ApplicationBuilder
 from telegram.request import HTTPXRequest
 
 from bot.errors import FileGone, FileTooLarge, FileUnavailable
+
+POOL_SECONDS = 10
+CONNECTIONS = 256
+
+
+def application(token: str, api_url: str) -> Application[Any, Any, Any, Any, Any, Any]:
+    """The library's application for our own receiver: it owns the connections, not the updates."""
+    return (
+        ApplicationBuilder()
+        .token(token)
+        .base_url(f"{api_url}/bot")
+        .base_file_url(f"{api_url}/file/bot")
+        .updater(None)
+        .job_queue(None)
+        .request(Connection(CONNECTIONS, pool_timeout=POOL_SECONDS))
+        .build()
+    )
 
 
 class Connection(HTTPXRequest):

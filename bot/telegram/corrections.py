@@ -30,7 +30,7 @@ async def offer(desk: Desk, edit: Entry, reading: Reading, language: Language, r
     if not _is_open(desk, session, correction.turn):
         return False
     asked, now = session.question_of(correction.turn), user_content(reading.question)
-    if correction.applied(asked, now) is None or not _are_news(asked, now):
+    if correction.applied(asked, now) is None or not _has_new_words(asked, now):
         return False
     token = f"{edit.id}:{correction.turn}:{correction.part}:{correction.of}"
     await reply.say(text("again_offer", language), under(AGAIN, token, language))
@@ -46,8 +46,8 @@ async def accept(desk: Desk, lane: Lane, edit: int, correction: Correction, lang
     return text("again_too_late", language) if await desk.corrections.drop(lane, edit) else None
 
 
-def _are_news(asked: Sequence[Block], now: Sequence[Block]) -> bool:
-    """Whether there are new words: a person's own stand last, after what they quote or attach."""
+def _has_new_words(asked: Sequence[Block], now: Sequence[Block]) -> bool:
+    """A person's own words stand last, after what they quote or attach."""
     before, words = _texts(asked), _texts(now)
     return bool(words) and words[-1] not in before
 

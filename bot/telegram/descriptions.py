@@ -26,6 +26,8 @@ from telegram import (
     Venue,
 )
 
+from bot.legible import FORWARDED
+
 
 def describe(message: Message) -> str:
     """The sentence for what a message carries; empty where it carries nothing that can be said in one."""
@@ -38,7 +40,7 @@ def describe(message: Message) -> str:
 def origin(message: Message) -> str:
     """Whom a forwarded message comes from; empty for one that is its sender's own."""
     came = message.forward_origin
-    return f"[forwarded from {_name(came)}]" if came is not None else ""
+    return f"{FORWARDED}{_name(came)}]" if came is not None else ""
 
 
 def _name(came: MessageOrigin) -> str:

@@ -10,11 +10,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from types import MappingProxyType
-from typing import Any
 
 from telegram import CallbackQuery, Update
-from telegram.ext import Application, ApplicationBuilder
 
 from bot.errors import (
     BotError,
@@ -30,7 +27,6 @@ from bot.errors import (
 from bot.inbox import Batch, Entry, Record, Run, State
 from bot.telegram import corrections
 from bot.telegram.commands import COMMANDS, Call, Desk
-from bot.telegram.connection import Connection
 from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
 from bot.telegram.identity import identify
@@ -46,25 +42,8 @@ log = logging.getLogger(__name__)
 Work = Callable[[TelegramReply], Awaitable[State | None]]
 """What has to be done; how it ended, where that is not plainly done."""
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
 WORTH_NAMING = 10.0
 """A shorter wait is over before it has been read."""
-POOL_SECONDS = 10
-CONNECTIONS = 256
-
-
-def application(token: str, api_url: str) -> Application[Any, Any, Any, Any, Any, Any]:
-    """The python-telegram-bot application for our own receiver: it owns the connections, not the updates."""
-    return (
-        ApplicationBuilder()
-        .token(token)
-        .base_url(f"{api_url}/bot")
-        .base_file_url(f"{api_url}/file/bot")
-        .updater(None)
-        .job_queue(None)
-        .request(Connection(CONNECTIONS, pool_timeout=POOL_SECONDS))
-        .build()
-    )
 
 
 class TelegramFrontend:
@@ -87,7 +66,7 @@ class TelegramFrontend:
                 try:
                     await self._turns.answer(batch.lane.owner, batch.lane.place, question, reply, run)
                 except TooLate as late:
-                    await reply.notice(late.text)
+                    await reply.notice(late.text)  # and no button: another try would come later still
             for key in reading.unreadable:
                 await reply.notice(key)
 
@@ -173,7 +152,7 @@ class TelegramFrontend:
             return await _apologise(reply, turn, *apology(error, language))
         except Exception:  # the edge: the person hears of it, the operator gets the traceback
             log.exception("failed unexpectedly")
-            return await _apologise(reply, turn, BotError.text)
+            return await _apologise(reply, turn, BotError.text, {})
 
 
 def _reading(batch: Batch) -> Reading:
@@ -199,7 +178,7 @@ def apology(error: BotError, language: Language) -> tuple[str, Mapping[str, str]
     return "error_model_wait", {"wait": duration(rounded(timedelta(seconds=wait)), language)}
 
 
-async def _apologise(reply: TelegramReply, turn: int | None, key: str, values: Mapping[str, str] = NOTHING) -> State:
+async def _apologise(reply: TelegramReply, turn: int | None, key: str, values: Mapping[str, str]) -> State:
     try:
         if turn is None:
             await reply.notice(key, **values)

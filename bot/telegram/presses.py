@@ -69,9 +69,9 @@ async def _choose(kind: Kind, desk: Desk, press: Press) -> Effect | None:
 Deed = Callable[[Desk, Press], Awaitable[Effect | None]]
 
 
-async def obey(desk: Desk, lane: Lane, language: Language, carried: str) -> Effect | None:
+async def obey(desk: Desk, lane: Lane, language: Language, pressed: str) -> Effect | None:
     """Do what the button that carried this asks for; None where it has expired."""
-    name, _, token = carried.partition(":")
+    name, _, token = pressed.partition(":")
     return await DEEDS[name](desk, Press(lane, language, token)) if name in DEEDS else None
 
 

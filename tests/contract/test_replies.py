@@ -12,8 +12,8 @@ from bot.demo.telegram.faults import Fault
 from bot.errors import ChatBusy, ChatUnreachable, DeliveryError, LaneLost
 from bot.owner import Place
 from bot.store.memory_inbox import MemoryRecord
+from bot.telegram.connection import application
 from bot.telegram.gateway import TRIES, UNREACHED, Gateway
-from bot.telegram.handlers import application
 from bot.telegram.limiter import Limiter
 from bot.telegram.replies import TelegramReply
 from bot.telegram.splitting import Chunk

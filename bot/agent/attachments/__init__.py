@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from bot.agent.attachments.bounds import files_of, fitting, shown
 from bot.agent.attachments.opening import opened
 from bot.errors import FileBroken, FileError, FileUnavailable
-from bot.legible import named
+from bot.legible import FORWARDED, named
 from bot.ports import CountTokens, Files, Json, Part, Question, Reply, Transcribe
 from bot.session import Block, Session, text_block
 from bot.tokens import message_tokens, rough
@@ -27,7 +27,6 @@ from bot.tokens import message_tokens, rough
 __all__ = ["LARGE_AT_A_TIME", "Attachments", "are_late", "files_of", "without_files"]
 
 SPOKEN = frozenset({"voice", "audio"})
-FORWARDED = "[forwarded from "
 LARGE = 2 * 2**20
 LARGE_AT_A_TIME = 4
 """On its way to the provider a file stands in memory several times over; who comes fifth with a large one waits."""
@@ -35,7 +34,7 @@ T = TypeVar("T")
 
 
 async def roughly(text: str) -> int:
-    """A count for who has nothing better."""
+    """For whoever has no better count."""
     return rough(text)
 
 
@@ -146,6 +145,7 @@ def without_files(messages: Sequence[Json]) -> list[dict[str, Any]]:
 def are_late(content: Sequence[Block], session: Session) -> bool:
     """Whether this is nothing but pieces of an album that was answered without them."""
     albums = {file.get("album") for message in session.messages for file in files_of(message.content)} - {None}
+    # Of an album that is forwarded, each piece has such a line of its own.
     pieces = [block for block in content if not str(block.get("text", "")).startswith(FORWARDED)]
     return bool(pieces) and all(block.get("album") in albums for block in pieces)
 
