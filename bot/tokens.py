@@ -45,7 +45,9 @@ PROVIDERS_TOKENS = 600
 """What a provider puts into a prompt by itself, to explain tools for one."""
 TOOLSET_TOKENS = 2_000
 """What a tool of the provider's, or the tools of an MCP server, may take to describe."""
-MEDIA_TOKENS: Mapping[str, int] = {"image": 1_600, "document": 4_000, "file": 1_600}
+PICTURE_TOKENS = 1_600
+"""Of a large one; what is larger still is made smaller by the provider."""
+MEDIA_TOKENS: Mapping[str, int] = {"image": PICTURE_TOKENS, "document": 4_000, "file": PICTURE_TOKENS}
 """Where a block does not say itself what it will take."""
 PAGE_TOKENS, CHARS_OF_A_PAGE = 2_000, 70_000
 """Of a PDF, as base64."""

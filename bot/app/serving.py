@@ -77,13 +77,14 @@ class Parts:
 async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     """Receive and answer until `leave` is set."""
     turns, store, bot, metrics = parts.turns, parts.store, parts.bot, parts.metrics
+    allowed = _gate(settings)
     holder = Holder(secrets.token_hex(8), settings.lease_seconds)
     inbox = MongoInbox(store.database, store.calls, turns.clock, holder, lane_of)
     account = Account(bot.id, bot.username)
     gateway = Gateway(bot, moved=store.chats.moved)
     hints = Hints(gateway, turns.clock)
-    receiver = Receiver(inbox, account, turns.clock, hints, _gate(settings))
-    movements = Movements(store.owners, store.chats, turns.clock, _gate(settings))
+    receiver = Receiver(inbox, account, turns.clock, hints, allowed)
+    movements = Movements(store.owners, store.chats, turns.clock, allowed)
     receive = counted(movements.noting(receiver.receive), metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
     desk = commands.Desk(

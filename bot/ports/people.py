@@ -57,7 +57,7 @@ class Hold:
 class Books(Protocol):
     """What each Owner has used of models, by day (UTC), and what is set aside for turns that run."""
 
-    async def add(self, owner: Owner, at: datetime, usage: Usage, turn: int | None = None) -> None:
+    async def add(self, owner: Owner, at: datetime, usage: Usage, turn: int) -> None:
         """Book what was used on the day of `at`; nothing is set aside for this turn any more."""
 
     async def reserve(self, owner: Owner, at: datetime, hold: Hold, budget: int) -> int:

@@ -26,7 +26,7 @@ class MongoBooks:
         self._usage = database["usage"]
         self._calls = calls
 
-    async def add(self, owner: Owner, at: datetime, usage: Usage, turn: int | None = None) -> None:
+    async def add(self, owner: Owner, at: datetime, usage: Usage, turn: int) -> None:
         update = {"$inc": documents.from_usage(usage), "$pull": {"holds": {"turn": turn}}}
         try:
             await self._update(owner, at, update)

@@ -147,8 +147,7 @@ def more_usage(usage: Usage) -> Document:
 
 
 def to_usage(document: Document) -> Usage:
-    fields = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "turns")
-    return Usage(*(document.get(field, 0) for field in fields))
+    return Usage(*(document.get(field, 0) for field in from_usage(Usage())))
 
 
 def from_prompt(prompt: PromptSize) -> Document:

@@ -199,9 +199,9 @@ class MemoryBooks:
         self._days: dict[tuple[int, datetime], Usage] = {}
         self._holds: dict[tuple[int, datetime], dict[int, tuple[int, datetime]]] = {}
 
-    async def add(self, owner: Owner, at: datetime, usage: Usage, turn: int | None = None) -> None:
+    async def add(self, owner: Owner, at: datetime, usage: Usage, turn: int) -> None:
         self._days[self._key(owner, at)] = await self.of(owner, at) + usage
-        self._holds.get(self._key(owner, at), {}).pop(turn or 0, None)
+        self._holds.get(self._key(owner, at), {}).pop(turn, None)
 
     async def reserve(self, owner: Owner, at: datetime, hold: Hold, budget: int) -> int:
         holds = self._holds.setdefault(self._key(owner, at), {})

@@ -22,7 +22,7 @@ from telegramify_markdown import RenderConfig, convert, utf16_len
 
 from bot.session import clean
 from bot.telegram.blocks import OPTIONS, File, pieces, with_narrow_tables
-from bot.telegram.formulas import legible
+from bot.telegram.formulas import readable
 from bot.telegram.splitting import PART_UNITS, Chunk, is_visible, split
 
 LONGEST_FORMATTED = 60_000
@@ -70,7 +70,7 @@ def formatted(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
     text, found = convert(with_narrow_tables(escaped), config=_config())
     if not is_visible(text):
         return markdown, ()
-    text, moved = legible(text)
+    text, moved = readable(text)
     entities = (
         MessageEntity(
             e.type, moved(e.offset), moved(e.offset + e.length) - moved(e.offset), url=e.url, language=e.language

@@ -19,7 +19,7 @@ _HALF_LOWERED = re.compile("\u208d([^()\u208e\\n]*)\\)")
 Moved = Callable[[int], int]
 
 
-def legible(text: str) -> tuple[str, Moved]:
+def readable(text: str) -> tuple[str, Moved]:
     """The text, and where an offset of the old one (in UTF-16 units) is now."""
     text = _HALF_LOWERED.sub(r"(\1)", text)
     ends, grown, at, units = [], [0], 0, 0

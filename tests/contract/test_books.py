@@ -21,25 +21,25 @@ SPENT = Usage(100, 10, 1, 2, 1)
 
 async def test_what_was_used_adds_up_over_a_day(stores):
     for _ in range(2):
-        await stores.books.add(ANNA, NOON, SPENT)
+        await stores.books.add(ANNA, NOON, SPENT, turn=1)
     assert await stores.books.of(ANNA, NOON + timedelta(hours=3)) == Usage(200, 20, 2, 4, 2)
 
 
 async def test_another_day_and_another_owner_have_their_own(stores):
-    await stores.books.add(ANNA, NOON, SPENT)
+    await stores.books.add(ANNA, NOON, SPENT, turn=1)
     assert await stores.books.of(ANNA, NOON + timedelta(days=1)) == Usage()
     assert await stores.books.of(BORIS, NOON) == Usage()
 
 
 async def test_a_day_begins_at_midnight_utc_wherever_the_clock_stands(stores):
     moscow = timezone(timedelta(hours=3))
-    await stores.books.add(ANNA, NOON.replace(hour=22).astimezone(moscow), SPENT)
+    await stores.books.add(ANNA, NOON.replace(hour=22).astimezone(moscow), SPENT, turn=1)
     assert await stores.books.of(ANNA, NOON) == SPENT
 
 
 async def test_turns_that_end_at_once_are_all_booked(store):
     """The server lets one of two first inserts of a row fail."""
-    await asyncio.gather(*(store.books.add(ANNA, NOON, SPENT) for _ in range(20)))
+    await asyncio.gather(*(store.books.add(ANNA, NOON, SPENT, turn=1) for _ in range(20)))
     assert (await store.books.of(ANNA, NOON)).turns == 20
 
 
@@ -83,7 +83,7 @@ async def test_what_is_set_aside_counts_until_it_is_settled(stores):
 
 @real
 async def test_every_kind_of_token_counts_and_turns_do_not(stores):
-    await stores.books.add(ANNA, NOON, Usage(10, 10, 10, 10, turns=60))
+    await stores.books.add(ANNA, NOON, Usage(10, 10, 10, 10, turns=60), turn=1)
     assert await stores.books.reserve(ANNA, NOON, hold(1, most=100), 100) == 60
 
 

@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from bot.session import Block
+from bot.tokens import PAGE_TOKENS
 
 MOST_FILES = 20
 MOST_BYTES = 20 * 2**20
 """As base64 they are a third larger, and the whole request may have 32 MB."""
-MOST_TOKENS = 200_000
-"""A hundred pages: of all PDFs of a request the provider takes no more together."""
+MOST_TOKENS = 100 * PAGE_TOKENS
+"""The provider takes a hundred pages in a request, of all its PDFs together."""
 KEPT_SHARE = 0.5
 
 Weight = tuple[int, int, int]

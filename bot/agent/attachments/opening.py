@@ -18,14 +18,12 @@ from bot.agent.calls import cap
 from bot.errors import FileBroken, PictureTooLarge, TooManyPages
 from bot.legible import named
 from bot.session import Block, text_block
-from bot.tokens import PAGE_TOKENS
+from bot.tokens import PAGE_TOKENS, PICTURE_TOKENS
 
 PICTURE_CHARS = 5 * 2**20
 """Of base64: the least of what the ways to Claude allow."""
 MOST_PIXELS = 8_000
 PIXELS_OF_A_TOKEN = 750
-PICTURE_TOKENS = 1_600
-"""A larger picture is made smaller by the provider."""
 MOST_PAGES = 100
 BYTES_OF_A_PAGE = 50_000
 MOST_PAGES_GUESSED = 30
