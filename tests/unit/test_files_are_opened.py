@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+import zlib
 from contextlib import suppress
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from bot.agent.attachments.opening import MOST_PAGES, PICTURE_CHARS, TEXT_CHARS, opened
 from bot.errors import FileBroken, PictureTooLarge, TooManyPages
 from tests.samples import gif, jpeg, pdf, png, sent, webp
+
+LARGE_WITHIN = zlib.compress(b"/Type /Pag" * 26_000)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +131,7 @@ def test_an_empty_text_is_said_to_be_empty(raw):
         pytest.param(b"%PDF-" + (b"/Type" + b" " * 1000) * 20_000, id="marks that lead nowhere"),
         pytest.param(b"%PDF-" + b"/ObjStm stream\n" * 1_000_000, id="streams that hold nothing"),
         pytest.param(b"%PDF-" + b"/Type /Page" * 1_800_000, id="nothing but pages"),
+        pytest.param(b"%PDF-" + (b"/ObjStm " * 50 + b"stream\n" + LARGE_WITHIN) * 40, id="streams that swell"),
     ],
 )
 def test_a_hostile_pdf_takes_little_time(raw):

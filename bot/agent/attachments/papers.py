@@ -14,6 +14,8 @@ from collections.abc import Iterator
 MOST_STREAMS = 2_000
 MOST_INFLATED = 256 * 1024
 """Of one stream of objects; writers make them far smaller."""
+MOST_INFLATED_IN_ALL = 16 * 2**20
+"""A few kilobytes can be made to inflate to gigabytes."""
 _CHUNK = 2**20
 """Searched at once: other work gets its turn between two of them."""
 _OVERLAP = 64
@@ -36,14 +38,16 @@ def _marks(text: bytes) -> int:
 
 
 def _object_streams(raw: bytes) -> Iterator[bytes]:
-    at = 0
+    at, left = 0, MOST_INFLATED_IN_ALL
     for _ in range(MOST_STREAMS):
         at = raw.find(b"/ObjStm", at) + 1
-        if not at:
+        if not at or left <= 0:
             return
         if begins := _STREAM.search(raw, at, at + _STREAM_WITHIN):
             packed = raw[begins.end() : begins.end() + MOST_INFLATED]
             try:
-                yield zlib.decompressobj().decompress(packed, MOST_INFLATED)
+                inflated = zlib.decompressobj().decompress(packed, MOST_INFLATED)
             except zlib.error:
                 continue
+            left -= len(inflated)
+            yield inflated
