@@ -16,7 +16,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from bot.agent.answers import Answer, interrupted, late_piece
-from bot.agent.attachments import are_late
+from bot.agent.attachments import are_late, files_of
 from bot.agent.loop import Agent
 from bot.agent.prompt import user_content
 from bot.compaction import Compactor
@@ -93,8 +93,11 @@ class Turns:
         return fresh.opened_for(session), fresh.completed(session, user_content(fresh))
 
     async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
-        """What of the question no Session has answered. Where an earlier run died, its turn may be in any of them."""
-        if not question.is_retry:
+        """What of the question no Session has answered. Where an earlier run died, its turn may be in any of them.
+
+        Files are opened only for what is not answered yet: a second time they may be gone, and the answer with them.
+        """
+        if not question.is_retry and not files_of(user_content(question)):
             return question
         committed = await self.sessions.having(owner, question.update_ids)
         return question if committed is None else await _finish_known(committed, question, reply)

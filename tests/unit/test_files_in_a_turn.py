@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from dataclasses import replace
 
 import pytest
 
@@ -299,3 +300,16 @@ async def test_what_went_wrong_is_not_kept():
         await shelf.read("F1")
     files.held["F1"] = b"x"
     assert await shelf.read("F1") == b"x"
+
+
+async def test_an_answer_that_is_delivered_again_needs_no_file(house):
+    """Telegram asked to wait; when the lane goes on, the file may be gone, and the transcriber, too."""
+    at, ear = house(says("The answer.")), Ear("The question?")
+    attachments = Attachments(Drawer(F1=b"OggS"), ear)
+    at.turns = replace(at.turns, agent=replace(at.turns.agent, attachments=attachments))
+    await at.answer(asked(sent("voice")))
+    ear.words = NotTranscribed()
+    screen = await at.answer(asked(sent("voice")))
+
+    assert (screen.delivered, screen.notices) == (["The answer."], [])
+    assert len(at.model.requests) == 1
