@@ -42,7 +42,10 @@ class Movements:
                 await self._note_contact(update)
 
     async def _note_contact(self, update: Json) -> None:
-        found = contact(Update.de_json(dict(update)))
+        try:
+            found = contact(Update.de_json(dict(update)))
+        except Exception:  # noqa: BLE001 - one bad update must not stop the intake, where it is logged
+            return
         if found is None or not self.allowed(found.owner):
             return
         if found.is_open:

@@ -58,6 +58,12 @@ async def test_a_move_that_only_a_send_tells_of_is_kept_as_well(world, anna):
     assert len(world.sessions()) == 1
 
 
+async def test_a_move_that_cannot_be_read_stops_nobody(world, anna):
+    async with world.bot():
+        world.telegram.deliver({"my_chat_member": {"chat": {"id": anna.id, "type": "private"}}})
+        assert await world.ask(anna, "My name is Anna.") == "Nice to meet you, Anna!"
+
+
 async def test_who_blocks_the_bot_is_out_of_reach_until_they_write_again(world, anna, boris):
     async with world.bot():
         await world.ask(anna, "Hello")
