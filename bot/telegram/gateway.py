@@ -148,7 +148,10 @@ class Gateway:
         """Delete a message of ours; one that is gone, or cannot be deleted any more, is no error."""
 
         async def attempt(outgoing: Outgoing) -> bool:
-            return await self._bot.delete_message(outgoing.chat_id, message_id)
+            try:
+                return await self._bot.delete_message(outgoing.chat_id, message_id)
+            except ChatMigrated:
+                return False  # where it is now, that number is another message's
 
         try:
             await self._deliver(Outgoing(place.chat_id, None, Chunk("")), attempt, is_idempotent=True)

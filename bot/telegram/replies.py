@@ -125,8 +125,7 @@ class TelegramReply:
         async with self._gateway.floor(self._place):
             for chunk in chunks[self._parts_sent(turn) :]:
                 await self._send_part(chunk, turn, self._to_offer(turn) if chunk is chunks[-1] else None)
-            for left_over in self._previews(turn)[len(chunks) :]:
-                await self._gateway.withdraw(self._place, left_over)
+            await self._withdraw(turn, len(chunks))
 
     async def _send_part(self, chunk: Chunk, turn: int, offered: int | None) -> None:
         self._require_lease()
@@ -148,8 +147,7 @@ class TelegramReply:
         await self._preview.settled()
         if await self._in_place(self._turn, 0, chunk, markup) is None:
             return False
-        for left_over in self._previews(self._turn)[1:]:
-            await self._gateway.withdraw(self._place, left_over)
+        await self._withdraw(self._turn, 1)
         await self._record.previewed(self._turn)
         return True
 
@@ -160,9 +158,18 @@ class TelegramReply:
             return None
         message_id = previews[at]
         if not await self._gateway.edit(self._place, message_id, chunk, markup=markup):
+            # What comes behind it would stand above what now has to be sent.
+            await self._withdraw(turn, at + 1)
+            if self._record is not None:
+                await self._record.previewed(turn, *previews[:at])
             return None
         self._reply_to = None
         return None if chunk.file is not None else message_id  # a file takes no message's place: its label did
+
+    async def _withdraw(self, turn: int, kept: int) -> None:
+        """Delete what is left of the preview behind its first so many messages."""
+        for left_over in self._previews(turn)[kept:]:
+            await self._gateway.withdraw(self._place, left_over)
 
     def _parts_sent(self, turn: int) -> int:
         return self._record.parts_sent(turn) if self._record is not None else 0

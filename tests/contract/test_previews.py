@@ -389,6 +389,27 @@ async def test_a_preview_that_was_deleted_is_followed_by_a_message(stage, anna, 
     assert [message.text for message in group.answers] == ["Herons."]
 
 
+async def test_the_parts_of_an_answer_keep_their_order_where_the_first_of_its_previews_was_deleted(stage, anna, group):
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("\n\n".join(f"{word} " * 600 for word in ("one", "two", "three")))
+        await stage.until(lambda: len(group.answers) == 3)
+        anna.deletes(group.answers[0])
+        await reply.deliver(reply.shown, turn=TURN)
+    assert [message.text.split()[0] for message in group.answers] == ["one", "two", "three"]
+
+
+async def test_where_a_group_has_moved_what_is_left_of_a_preview_is_nobody_elses_message(stage, anna):
+    group, moved = stage.server.group(members=[anna]), stage.server.supergroup(members=[anna])
+    for number in range(3):
+        await stage.bot.send_message(moved.id, f"earlier {number}")
+    async with stage.reply(Place(group.id)) as reply:
+        reply.grow("\n\n".join(f"{word} " * 600 for word in ("one", "two", "three")))
+        await stage.until(lambda: len(group.answers) == 3)
+        group.migrated_to = moved.id
+        await reply.deliver("Herons.", turn=TURN)
+    assert [message.text for message in moved.answers] == ["earlier 0", "earlier 1", "earlier 2", "Herons."]
+
+
 async def test_the_apology_takes_the_place_of_an_answer_that_will_not_come(stage, group):
     async with stage.reply(Place(group.id)) as reply:
         reply.grow("Her")
