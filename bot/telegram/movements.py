@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from telegram import Update
-
 from bot.owner import Owner
 from bot.ports import Chats, Clock, Json, Owners
 from bot.telegram.identity import contact
+from bot.telegram.receiver import told_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,7 @@ class Movements:
                 await self._note_contact(update)
 
     async def _note_contact(self, update: Json) -> None:
-        try:
-            found = contact(Update.de_json(dict(update)))
-        except Exception:  # noqa: BLE001 - one bad update must not stop the intake, where it is logged
-            return
+        found = told_by(update, contact)
         if found is None or not self.allowed(found.owner):
             return
         if found.is_open:

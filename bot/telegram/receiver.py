@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TypeVar
 
 from telegram import Update
 
@@ -26,6 +27,8 @@ from bot.telegram.inputs import Account, gathers, kind_of, wish
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 def lane_of(stored: Json) -> Lane | None:
     """Where an update that was accepted belongs; None where it can no longer be read, as after a change of library."""
@@ -34,12 +37,17 @@ def lane_of(stored: Json) -> Lane | None:
 
 
 def _sender_of(stored: Json) -> Sender | None:
-    try:
-        sender = identify(Update.de_json(dict(stored)))
-    except Exception as error:  # noqa: BLE001 - one bad update must not stop its lane
-        log.warning("a stored update could not be read: %s", whereabouts(error))
-        return None
+    sender = told_by(stored, identify)
     return sender if isinstance(sender, Sender) else None
+
+
+def told_by(raw: Json, read: Callable[[Update], T]) -> T | None:
+    """What `read` finds in an update; None where it cannot be read."""
+    try:
+        return read(Update.de_json(dict(raw)))
+    except Exception as error:  # noqa: BLE001 - one bad update must stop neither its lane nor the intake
+        log.warning("an update could not be read: %s", whereabouts(error))
+        return None
 
 
 class Receiver:
