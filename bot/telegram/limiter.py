@@ -17,6 +17,10 @@ IN_ALL = 28
 """Calls a second, of 30 that Telegram grants."""
 COURTESIES = 15
 """Calls within a second beside which a courtesy still has room."""
+QUIET = 3.0
+"""A chat without a call for so long comes before those that have just been shown something."""
+COURTESIES_TO_THE_QUIET = 20
+"""As COURTESIES, for such a chat: where many are written to at once, nobody is left without a sign of life."""
 IN_A_GROUP = 10
 """Calls within a minute beside which a courtesy still has room in a group, where Telegram grants 20."""
 APART = 0.9
@@ -59,7 +63,8 @@ class Limiter:
         now, chat = self._now(), self._chat(chat_id)
         if now < max(chat.until, chat.slow_until, chat.last + APART):
             return False
-        if sum(at > now - 1.0 for at in self._calls) >= COURTESIES:
+        most = COURTESIES if now - chat.last < QUIET else COURTESIES_TO_THE_QUIET
+        if sum(at > now - 1.0 for at in self._calls) >= most:
             return False
         if chat_id < 0 and sum(at > now - 60.0 for at in chat.of_late) >= IN_A_GROUP:
             return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.telegram.limiter import COURTESIES, IN_A_GROUP, IN_ALL, SLOWED, Limiter
+from bot.telegram.limiter import COURTESIES, COURTESIES_TO_THE_QUIET, IN_A_GROUP, IN_ALL, QUIET, SLOWED, Limiter
 
 CHAT, OTHER, GROUP = 7, 8, -100
 
@@ -67,10 +67,23 @@ def test_a_courtesy_keeps_its_distance_to_the_call_before_it(limiter, time):
 
 def test_courtesies_leave_room_for_what_has_to_be_said(limiter, time):
     granted = [limiter.has_room(person) for person in range(1, 51)]
-    assert sum(granted) == COURTESIES
-    assert [limiter.reserve(100 + person) for person in range(IN_ALL - COURTESIES)] == [0.0] * (IN_ALL - COURTESIES)
+    left = IN_ALL - sum(granted)
+    assert sum(granted) == COURTESIES_TO_THE_QUIET
+    assert [limiter.reserve(100 + person) for person in range(left)] == [0.0] * left
     time.now += 1.1
     assert limiter.has_room(50)
+
+
+def test_who_was_shown_nothing_of_late_comes_before_those_who_were(limiter, time):
+    shown = range(1, COURTESIES + 2)
+    assert all(limiter.has_room(person) for person in shown)
+    time.now += 1.1
+    *served, last = shown
+    assert all(limiter.has_room(person) for person in served)
+    assert not limiter.has_room(last)
+    assert limiter.has_room(99)
+    time.now += QUIET
+    assert limiter.has_room(last)
 
 
 def test_a_group_gets_few_courtesies_a_minute(limiter, time):
