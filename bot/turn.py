@@ -67,7 +67,7 @@ class Turns:
             await self.answer(owner, place, replace(question, is_retry=True), reply, run)
             return
         finally:
-            if self.agent.purse is not None:
+            if self.agent.purse is not None:  # however the turn ended, what it has cost is booked
                 await self.agent.purse.settle(owner, asked.turn, run.bill)
         await _send(reply, asked.turn, answer)
         if is_news:

@@ -78,7 +78,7 @@ class Gateway:
             async with asyncio.timeout(self._longest_wait.total_seconds()):
                 await floor.acquire()
         except TimeoutError:
-            raise ChatBusy(LONGEST_WAIT.total_seconds()) from None
+            raise ChatBusy(self._longest_wait.total_seconds()) from None
         try:
             yield
         finally:
