@@ -86,8 +86,10 @@ def _stored(block: Block) -> Block:
     return {**block, "content": [text_block(cap(said, Limits().tool_output_chars))]}
 
 
-def of_servers(messages: Sequence[Mapping[str, Any]], servers: AbstractSet[str]) -> list[Mapping[str, Any]]:
-    """The messages without what MCP servers have answered that are not asked any more: it would be refused for ever."""
+def without_dropped_servers(
+    messages: Sequence[Mapping[str, Any]], servers: AbstractSet[str]
+) -> list[Mapping[str, Any]]:
+    """The messages without the answers of MCP servers that are not among `servers` any more: they would be refused."""
     gone = {
         block["id"]
         for message in messages

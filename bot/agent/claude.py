@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import anthropic
 import httpx2
 
-from bot.agent.blocks import acceptable, of_servers
+from bot.agent.blocks import acceptable, without_dropped_servers
 from bot.agent.prompt import with_breakpoints
 from bot.errors import FilesRefused, ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
 from bot.ports import Completion, Json, Request
@@ -195,7 +195,11 @@ def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
     asked = [server for server in endpoint.mcp if server.name in offered]
     if asked:
         wanted |= {"betas": [MCP_BETA], "mcp_servers": [_mcp_server(server) for server in asked]}
-    return {**wanted, "system": system, "messages": of_servers(messages, {server.name for server in asked})}
+    return {
+        **wanted,
+        "system": system,
+        "messages": without_dropped_servers(messages, {server.name for server in asked}),
+    }
 
 
 def _mcp_server(server: McpServer) -> dict[str, str]:

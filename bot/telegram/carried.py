@@ -16,7 +16,7 @@ from bot.owner import Lane
 from bot.ports import SessionStore
 from bot.session import Session
 from bot.telegram.buttons import COMPACT, under
-from bot.texts import Language, text
+from bot.texts import Language, figure, text
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ def described(session: Session | None, language: Language) -> str:
         *_counts(session, language),
     ]
     if session.prompt.tokens:
-        lines.append(text("context_tokens", language, tokens=str(session.prompt.tokens)))
+        lines.append(text("context_tokens", language, tokens=figure(session.prompt.tokens)))
     if session.summary is not None and session.summary.text:
         lines += ["", text("context_summary", language), session.summary.text]
     return "\n".join(lines)

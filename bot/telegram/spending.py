@@ -12,7 +12,7 @@ from bot.owner import Lane
 from bot.ports import SessionStore
 from bot.purse import Purse
 from bot.session import Usage
-from bot.texts import Language, duration, rounded, text
+from bot.texts import Language, duration, figure, rounded, text
 
 
 async def spent(purse: Purse, sessions: SessionStore, lane: Lane, language: Language) -> str:
@@ -28,7 +28,7 @@ async def spent(purse: Purse, sessions: SessionStore, lane: Lane, language: Lang
 
 
 def _counted(key: str, usage: Usage, language: Language) -> str:
-    return text(key, language, tokens=_figure(usage.tokens), turns=_figure(usage.turns))
+    return text(key, language, tokens=figure(usage.tokens), turns=figure(usage.turns))
 
 
 def _left(purse: Purse, today: Usage, language: Language) -> str:
@@ -37,14 +37,9 @@ def _left(purse: Purse, today: Usage, language: Language) -> str:
     if purse.budget == 0:
         return text("usage_none", language)
     left = max(purse.budget - today.tokens, 0)
-    return text("usage_left", language, left=_figure(left), **renewal(purse.budget, purse.renewed_in(), language))
+    return text("usage_left", language, left=figure(left), **renewal(purse.budget, purse.renewed_in(), language))
 
 
 def renewal(budget: int, renewed_in: timedelta, language: Language) -> Mapping[str, str]:
     """How much a day allows, and in what time the next one begins."""
-    return {"budget": _figure(budget), "wait": duration(rounded(renewed_in), language)}
-
-
-def _figure(count: int) -> str:
-    """Thousands apart, in a way that every language reads."""
-    return f"{count:,}".replace(",", "\u202f")
+    return {"budget": figure(budget), "wait": duration(rounded(renewed_in), language)}

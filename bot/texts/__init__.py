@@ -55,6 +55,11 @@ def rounded(span: timedelta) -> timedelta:
     return timedelta(seconds=math.ceil(span.total_seconds() / size) * size)
 
 
+def figure(count: int) -> str:
+    """The number with its thousands apart, in a way that every language reads."""
+    return f"{count:,}".replace(",", "\u202f")
+
+
 def _english_form(count: int) -> int:
     return int(count != 1)
 

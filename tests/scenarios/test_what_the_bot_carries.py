@@ -8,7 +8,7 @@ import pytest
 
 from bot.demo.claude.faults import Fault
 from bot.demo.claude.script import is_summary
-from bot.texts import text
+from bot.texts import figure, text
 
 BUTTON = "Compact now"
 KEEP_FOUR = {"CONTEXT_KEEP_MESSAGES": "4"}
@@ -40,7 +40,7 @@ async def test_it_shows_counts_tokens_since_when_and_the_summary(world, anna):
     assert "since 2026-01-05 12:00 UTC" in before
     assert "2 messages word for word, 0 more in a summary (0 are archived)" in before
     assert "4 messages word for word, 8 more in a summary (8 are archived)" in after
-    assert f"had {session['context']['tokens']} tokens" in after
+    assert f"had {figure(session['context']['tokens'])} tokens" in after
     assert session["summary"]["text"] in after
     assert "heron" in after
 
