@@ -27,12 +27,13 @@ class MongoCorrections:
 
     async def of(self, lane: Lane, message_id: int) -> Correction | None:
         ended = {"lane": lane.id, "ownerId": lane.owner.id, "state": {"$in": ["done", "offered"]}}
-        shown = {"message": 1, "turn": 1, "kind": 1, "state": 1, "replaces": 1}
+        shown = {"message": 1, "turn": 1, "kind": 1, "state": 1, "replaces": 1, "doneAt": 1}
         async with self.calls:
             found = await self.database["inbox"].find(ended, shown).sort("_id", -1).limit(LOOKED_AT).to_list(None)
         same = [one for one in found if one.get("message") == message_id]
         asked = next((one for one in same if one["kind"] == "content"), None)
-        if asked is None or any(one["state"] == "offered" for one in same):
+        # An offer from before the latest answer, as that came by a retry, is of a turn that is gone.
+        if asked is None or any(one["state"] == "offered" and one["doneAt"] >= asked["doneAt"] for one in same):
             return None
         whole = [one for one in reversed(found) if one["kind"] == "content" and one["turn"] == asked["turn"]]
         before = asked.get("replaces", {"part": whole.index(asked), "of": len(whole)})

@@ -180,3 +180,22 @@ async def test_a_failed_question_is_tried_again_as_it_is_now(world, anna):
         anna.presses("Try again")
         await world.telegram.until(lambda: len(anna.chat.answers) == 2, seconds=20)
     assert said(world.session(anna.id))[0] == "Tell me about herons."
+
+
+async def test_an_offer_that_a_retry_made_void_does_not_stand_in_the_way_of_the_next(world, anna):
+    world.claude.script("A herring.")
+    async with world.bot():
+        await world.ask(anna, "What is a herring?")
+        question = anna.chat.shown[0]
+        offer = await corrects(world, anna, question, "What is a herron?")
+        world.claude.faults.next(Fault.status(400, "bad"))
+        anna.presses(BUTTON, on=offer)
+        await world.telegram.until(lambda: len(anna.chat.answers) == 3, seconds=20)
+        await corrects(world, anna, question, "What is a heron?")
+        await idle(world)
+        world.passes(seconds=1)
+        world.claude.script("A heron.")
+        anna.presses("Try again")
+        await world.telegram.until(lambda: "A heron." in anna.chat.text, seconds=20)
+        await idle(world)
+        assert (await corrects(world, anna, question, "What is a heron, please?")).text == OFFER
