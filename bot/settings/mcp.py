@@ -41,7 +41,7 @@ def _servers(value: object) -> object:
         return value
     try:
         listed = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         listed = None
     if not isinstance(listed, list) or not listed:
         raise ValueError(_SHAPE)

@@ -25,6 +25,7 @@ def test_servers_are_read_and_their_secrets_known_to_the_log():
     [
         ("planted", SHAPE),
         ("[]", SHAPE),
+        pytest.param("[" * 100_000, SHAPE, id="deep"),
         ("{}", SHAPE),
         ('["planted"]', SHAPE),
         (json.dumps([{"name": "wiki"}]), SHAPE),
