@@ -17,7 +17,8 @@ from bot.agent.tools import ToolContext
 from bot.errors import ModelBusy, ModelError
 from bot.ports import Bill, Completion, Model, Request
 from bot.purse import LEAST_ANSWER, Purse
-from bot.tokens import request_tokens
+from bot.session import Usage
+from bot.tokens import request_tokens, rough
 
 log = logging.getLogger(__name__)
 
@@ -44,14 +45,22 @@ class Asking:
             self.context.record.require_lease()
             try:
                 completion = await self.model.complete(request, self.screen.grow, self.bill.begin, self.watch)
+            except asyncio.CancelledError:
+                self.bill.add(self._unreported())
+                raise
             except ModelError as error:
                 self.bill.end(error.usage)
+                self.bill.add(self._unreported())
                 await self._wait(attempt, error)
             else:
                 self.bill.end(completion.usage)
                 return completion
             attempt += 1
             self.screen.take_back()
+
+    def _unreported(self) -> Usage:
+        """What was written of an answer that broke off: the provider reports it only with the last word."""
+        return Usage(output_tokens=rough(self.screen.fresh))
 
     async def _afforded(self, request: Request) -> Request:
         """The request, with no longer an answer than its Owner can pay for. Raises BudgetSpent."""

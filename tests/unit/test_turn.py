@@ -218,6 +218,19 @@ async def test_stopping_keeps_what_was_shown_and_marks_it(house):
     assert said(await at.active())[1] == ("assistant", f"{shown}\n\n{INTERRUPTED}")
 
 
+async def test_what_was_written_until_somebody_stopped_it_is_booked(house):
+    """The provider reports it with the last word only; who always stopped before that would be answered for nothing."""
+    at = house(hangs("word " * 400))
+    stop = asyncio.Event()
+    running = asyncio.create_task(at.ask("Tell me everything.", stop=stop))
+    await until(lambda: at.model.requests)
+    for _ in range(500):
+        await asyncio.sleep(0)
+    stop.set()
+    await running
+    assert (await at.active()).usage.output_tokens > 400
+
+
 async def test_stopping_before_the_first_word_says_only_that_it_stopped(house):
     at = house(hangs())
     stop = asyncio.Event()
