@@ -90,7 +90,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 def browser() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
-        reason = "no Chromium: install it to have the demo's page tested (Debian: apt-get install chromium)"
+        reason = "no Chromium: install it to have the demo's page tested (Debian: apt-get install chromium libatomic1)"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:

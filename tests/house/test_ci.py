@@ -14,6 +14,15 @@ echo "$*" >> "$CALLS"
 [ "$*" != "$BROKEN" ]
 """
 
+ALONE = {
+    "uv": UV,
+    "chromium": "#!/bin/sh",
+    "ldconfig": "#!/bin/sh\necho libcurl.so.4 libatomic.so.1",
+    "apt-get": '#!/bin/sh\necho apt-get "$*" >> "$CALLS"',
+    "sudo": '#!/bin/sh\necho sudo "$*" >> "$CALLS"',
+}
+"""What `.ci/run` finds in place of the machine's own, so that a test never installs anything."""
+
 CHECKS = ["run ruff check", "run ruff format --check", "run mypy", "run lint-imports", "run pytest"]
 
 
@@ -21,8 +30,9 @@ CHECKS = ["run ruff check", "run ruff format --check", "run mypy", "run lint-imp
 def ci(root, tmp_path):
     """Run `.ci/run` with a `uv` that keeps a record and fails at one command."""
     calls = tmp_path / "calls"
-    (tmp_path / "uv").write_text(UV)
-    (tmp_path / "uv").chmod(0o755)
+    for name, program in ALONE.items():
+        (tmp_path / name).write_text(program)
+        (tmp_path / name).chmod(0o755)
 
     def run(broken="", summary="3 passed, 1 skipped in 0.1s"):
         path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
@@ -36,6 +46,13 @@ def ci(root, tmp_path):
 def test_all_checks_run_and_pass(ci):
     code, out, calls = ci()
     assert (code, calls, out.splitlines()[-1]) == (0, CHECKS, "all good")
+
+
+def test_what_the_tests_need_is_installed_where_it_is_missing(ci, tmp_path):
+    (tmp_path / "ldconfig").write_text("#!/bin/sh")
+    code, _, calls = ci()
+    assert code == 0
+    assert [call.split()[-2:] for call in calls if " install " in call] == [["libcurl4", "libatomic1"]]
 
 
 @pytest.mark.parametrize("broken", CHECKS)
