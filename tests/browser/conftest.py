@@ -30,7 +30,7 @@ from playwright.sync_api import (
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
+    "--disable-background-networking", "--disable-component-update", "--disable-software-rasterizer",
 )  # fmt: skip
 MODEL = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MONGODB_URI")
 START_SECONDS = 60
@@ -152,7 +152,7 @@ def visit(browser: Browser, demo: Demo) -> Iterator[Callable[..., Visit]]:
 
     def opened(width: int = 1280, locale: str = "en-US", address: str = "", *, tour: bool = False, **options) -> Visit:
         size = ViewportSize(width=width, height=800)
-        page = browser.new_context(viewport=size, locale=locale, **options).new_page()
+        page = browser.new_context(viewport=size, locale=locale, reduced_motion="reduce", **options).new_page()
         page.set_default_timeout(PATIENCE_MS)
         shown = Visit(page, address or demo.address)
         shown.watch()
