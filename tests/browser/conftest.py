@@ -152,7 +152,8 @@ def visit(browser: Browser, demo: Demo) -> Iterator[Callable[..., Visit]]:
 
     def opened(width: int = 1280, locale: str = "en-US", address: str = "", *, tour: bool = False, **options) -> Visit:
         size = ViewportSize(width=width, height=800)
-        page = browser.new_context(viewport=size, locale=locale, reduced_motion="reduce", **options).new_page()
+        still = {"reduced_motion": "reduce"} | options  # what moves on the page is drawn by the processor here
+        page = browser.new_context(viewport=size, locale=locale, **still).new_page()
         page.set_default_timeout(PATIENCE_MS)
         shown = Visit(page, address or demo.address)
         shown.watch()

@@ -89,7 +89,7 @@ def test_the_language_can_be_switched_and_all_words_follow(visit):
 
 def test_everything_is_reached_with_the_keyboard(visit):
     """From the top: people, messages, an answer to the last one, then the buttons beside the chat."""
-    shown = visit(reduced_motion="reduce")
+    shown = visit()
     shown.say("echo anybody here")
     shown.hears("anybody here")
     shown.find(".people button").first.focus()

@@ -331,5 +331,5 @@ def turn_of(session, update_id, tools, tokens, prompt, at):
 
 TestTalks = Talks.TestCase
 TestTalks.settings = settings(
-    max_examples=70, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=45, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
