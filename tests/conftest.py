@@ -86,13 +86,7 @@ def commands(recorder: Recorder) -> Iterator[Recorder]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file's tests run in one process, and all that need the browser: they share a demo.
-
-    Real browsers and processes share the machine with all else: they get a second try, shown as R.
-    """
+    """Real browsers and processes share the machine with all else: they get a second try, shown as R."""
     for item in items:
-        places = {*item.path.parts}
-        file = item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group("browser" if "browser" in places else file))
-        if {"browser", "process"} & places:
+        if {"browser", "process"} & {*item.path.parts}:
             item.add_marker(pytest.mark.flaky(reruns=1))
