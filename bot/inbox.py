@@ -56,6 +56,8 @@ class Claim:
     """The holder before did not give the lane back, so a turn may have been committed and not answered."""
     arrivals: int = 0
     """How many entries had been announced when the lane was claimed; a release misses when more have come."""
+    share: str | None = None
+    """What of its Owner's lanes it counts against (`Lane.share`); None: announced by an older version of the bot."""
     unreachable: bool = False
     """Nobody was there to read the answer to what was handled last."""
 
@@ -96,8 +98,11 @@ class Inbox(Protocol):
         It waits in the lane, or failed and can be tried again, or is an earlier edit that was offered to be answered.
         """
 
-    async def claim(self, busy: Collection[str]) -> Claim | None:
-        """Lease a lane that has work and that nobody holds, the longest-waiting first, none of `busy`."""
+    async def claim(self, busy: Collection[str], full_shares: Collection[str] = ()) -> Claim | None:
+        """Lease a lane that has work and that nobody holds, the longest-waiting first.
+
+        None of `busy`, and none that counts against one of `full_shares`.
+        """
 
     async def next(self, claim: Claim) -> Batch | None:
         """What the lane's holder should handle next; None: nothing waits."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ASIDE = ":aside"
+
 
 def _require_int(name: str, value: object) -> None:
     """`bool` is an `int` in Python, and True would equal the id 1."""
@@ -58,4 +60,9 @@ class Lane:
     def id(self) -> str:
         """The lane's key, readable for an admin: ``owner:chat:thread``, with ``:aside`` where it is one."""
         main = f"{self.owner.id}:{self.place.chat_id}:{self.place.thread_id or ''}"
-        return f"{main}:aside" if self.aside else main
+        return f"{main}{ASIDE}" if self.aside else main
+
+    @property
+    def share(self) -> str:
+        """Which of its Owner's two shares of the workers it counts against: ``owner`` or ``owner:aside``."""
+        return f"{self.owner.id}{ASIDE}" if self.aside else str(self.owner.id)

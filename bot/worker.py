@@ -1,7 +1,8 @@
 """The worker: claims lanes and has their entries answered. One order inside a lane, many lanes side by side.
 
 A lane is held by one task of one process at a time, which handles what waits in it batch by batch and gives it back
-when nothing is left. Bounded: at most `slots` lanes are held at once; what is not claimed waits in the inbox.
+when nothing is left. Bounded: at most `slots` lanes are held at once, of one Owner at most `owner_lanes` and, beside
+them, `SIDE_LANES` of commands that are answered at once; what is not claimed waits in the inbox.
 
 Two things are asked of the inbox for all held lanes at once: every third of a lease their leases are renewed, and a
 task whose lease was lost is cancelled, since another worker may be at it; twice a second, which of them were told to
@@ -15,7 +16,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,9 +25,12 @@ from bot.errors import ChatBusy, LaneLost, StoreError, StoreUnavailable
 from bot.inbox import Batch, Claim, Frontend, Inbox, Run, State
 from bot.ops.logs import bound
 from bot.ops.stopping import end, unless
+from bot.owner import ASIDE
 
 log = logging.getLogger(__name__)
 
+SIDE_LANES = 1
+"""Side lanes of one Owner that run at once: its commands do not wait for its turns, nor take the workers."""
 MOST_TRIES = 3
 WATCH_SECONDS = 0.5
 IDLE_SECONDS = 1.0
@@ -48,10 +53,11 @@ class _Held:
 class Worker:
     """Serves lanes until its `run` is told to stop."""
 
-    def __init__(self, inbox: Inbox, frontend: Frontend, *, slots: int, lease_seconds: float) -> None:
+    def __init__(self, inbox: Inbox, frontend: Frontend, *, slots: int, owner_lanes: int, lease_seconds: float) -> None:
         self._inbox = inbox
         self._frontend = frontend
         self._free = asyncio.Semaphore(slots)
+        self._owner_lanes = owner_lanes
         self._lease_seconds = lease_seconds
         self._held: dict[str, _Held] = {}
         self._leaving = False
@@ -96,7 +102,7 @@ class Worker:
     async def _claim(self) -> Claim | None:
         """A claim that is on its way when the bot leaves may be granted all the same: then the lane is handed back."""
         self._may_go_on.clear()
-        asked = asyncio.ensure_future(self._inbox.claim(self._held.keys()))
+        asked = asyncio.ensure_future(self._inbox.claim(self._held.keys(), self._full_shares()))
         try:
             return await asyncio.shield(asked)
         except StoreError as failure:
@@ -105,6 +111,14 @@ class Worker:
         except asyncio.CancelledError:
             self._last_claim.add(asyncio.create_task(self._return(asked), name="hand back the last claim"))
             raise
+
+    def _full_shares(self) -> Collection[str]:
+        """The shares of which as many lanes run here as may: no further one is claimed."""
+        running = Counter(held.claim.share for held in self._held.values() if held.claim.share is not None)
+        return [share for share, lanes in running.items() if lanes >= self._limit_of(share)]
+
+    def _limit_of(self, share: str) -> int:
+        return SIDE_LANES if share.endswith(ASIDE) else self._owner_lanes
 
     async def _return(self, asked: asyncio.Future[Claim | None]) -> None:
         try:
@@ -129,8 +143,11 @@ class Worker:
         task.add_done_callback(lambda ended: self._let_go(claim.lane, ended))
 
     def _let_go(self, lane: str, task: asyncio.Task[float | None]) -> None:
+        was_full = self._held[lane].claim.share in self._full_shares()
         del self._held[lane]
         self._free.release()
+        if was_full:
+            self._may_go_on.set()  # what waits of this Owner was announced long ago
         if not task.cancelled() and (failure := task.exception()) is not None:
             log.error("a lane broke", exc_info=failure)
         elif (pause := 0.0 if task.cancelled() else task.result()) is not None:

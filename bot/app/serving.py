@@ -98,7 +98,11 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     )
     frontend = TelegramFrontend(turns, desk, gateway, hints, account)
     worker = Worker(
-        inbox, MeasuredFrontend(frontend, metrics), slots=settings.workers, lease_seconds=settings.lease_seconds
+        inbox,
+        MeasuredFrontend(frontend, metrics),
+        slots=settings.workers,
+        owner_lanes=settings.owner_lanes,
+        lease_seconds=settings.lease_seconds,
     )
     metrics.watch_lanes(worker.lanes)
 

@@ -149,6 +149,9 @@ class Settings(BaseModel):
         8080, ge=0, le=65_535, description="Port of the webhook, `/healthz`, `/readyz` and `/metrics`; 0 = any free one"
     )
     workers: int = Field(32, ge=1, le=1000, description="Turns that run side by side in one process")
+    owner_lanes: int = Field(
+        4, ge=1, le=1000, description="Turns of one person that run side by side in one process, in several topics"
+    )
     lease_seconds: int = Field(15, ge=3, le=300, description="How long a lane stays with a process that has died")
     grace_seconds: int = Field(25, ge=0, le=600, description="Time that running turns get to finish at SIGTERM")
     turn_seconds: int = Field(120, ge=1, le=3600, description="Longest turn")

@@ -40,6 +40,8 @@ UNSETTLED = "unsettled"
 FORGOTTEN = frozenset({"done", "cancelled", "refused"})
 """Fates after which nobody will want to see the update again."""
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+RELEASED_AT = {"$dateTrunc": {"date": "$$NOW", "unit": "second", "binSize": 10}}
+"""Rounded, so that a claim passes over many waiting lanes of one share in a few steps of the index."""
 ONE_LESS = {"$max": [{"$subtract": ["$tries", 1]}, 0]}
 
 
@@ -96,7 +98,12 @@ class MongoInbox:
 
     async def _announce(self, lane: str, arrived: Sequence[Entry]) -> None:
         update: Document = {
-            "$set": {"ready": True, "ownerId": arrived[0].lane.owner.id, "lastSeen": moment(self._clock.now())},
+            "$set": {
+                "ready": True,
+                "ownerId": arrived[0].lane.owner.id,
+                "share": arrived[0].lane.share,
+                "lastSeen": moment(self._clock.now()),
+            },
             "$inc": {"arrivals": len(arrived)},
             "$setOnInsert": {"leaseBy": None, "leaseUntil": NEVER, "fence": 0, "tries": 0},
         }
@@ -119,11 +126,16 @@ class MongoInbox:
 
     # ------------------------------------------------------------------------------------------------ leasing
 
-    async def claim(self, busy: Collection[str]) -> Claim | None:
+    async def claim(self, busy: Collection[str], full_shares: Collection[str] = ()) -> Claim | None:
         self._arrived.clear()
         await self._take_back(busy)
         asked_at = _now()
-        where = {"_id": {"$nin": list(busy)}, "ready": True, "$expr": {"$lte": ["$leaseUntil", "$$NOW"]}}
+        where = {
+            "_id": {"$nin": list(busy)},
+            "ready": True,
+            "share": {"$nin": list(full_shares)},
+            "$expr": {"$lte": ["$leaseUntil", "$$NOW"]},
+        }
         taken = {"fence": {"$add": ["$fence", 1]}, "tries": {"$add": ["$tries", 1]}, "leaseBy": self._holder.id}
         try:
             async with within(PROMPTLY), self.calls:
@@ -146,6 +158,7 @@ class MongoInbox:
             tries=before["tries"] + 1,
             is_retry=before["leaseBy"] is not None,
             arrivals=before["arrivals"],
+            share=before.get("share"),
             unreachable=before.get("unreachable", False),
         )
 
@@ -177,11 +190,11 @@ class MongoInbox:
             return {lane["_id"] for lane in await self._lanes.find(held, {"_id": 1}).to_list(None)}
 
     async def release(self, claim: Claim) -> Claim | None:
-        free = {"ready": False, "leaseBy": None, "tries": 0}
+        free = {"ready": False, "leaseBy": None, "tries": 0, "leaseUntil": RELEASED_AT}
         async with self.calls:
             released = await self._lanes.update_one(
                 {"_id": claim.lane, "fence": claim.fence, "arrivals": claim.arrivals},
-                {"$set": free, "$unset": {"cancel": ""}, "$currentDate": {"leaseUntil": True}},
+                [{"$set": free}, {"$unset": "cancel"}],
             )
         if released.matched_count:
             self._let_go(claim)

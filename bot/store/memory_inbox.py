@@ -69,12 +69,14 @@ class MemoryInbox:
         if (queue := self._queues.get(lane.id)) is not None:
             queue.waiting = [_revised(entry, message) for entry in queue.waiting]
 
-    async def claim(self, busy: Collection[str]) -> Claim | None:
+    async def claim(self, busy: Collection[str], full_shares: Collection[str] = ()) -> Claim | None:
         self._arrived.clear()
         for lane, queue in self._queues.items():
-            if queue.waiting and not (queue.held or queue.delayed or lane in busy):
+            if not queue.waiting or queue.held or queue.delayed or lane in busy:
+                continue
+            if (share := queue.waiting[0].lane.share) not in full_shares:
                 queue.held = True
-                return Claim(lane, next(self._fences), unreachable=lane in self._unreachable)
+                return Claim(lane, next(self._fences), share=share, unreachable=lane in self._unreachable)
         return None
 
     async def next(self, claim: Claim) -> Batch | None:

@@ -73,7 +73,7 @@ async def _announce(database: AsyncDatabase[Document], calls: Calls, entry: Docu
     """Tell its lane; the lane may be held just now, or have expired."""
     lanes, arrived = database["lanes"], {"$inc": {"arrivals": 1}}
     nobody = {"leaseBy": None, "leaseUntil": moment(now), "fence": 0, "tries": 0, "ready": False, "arrivals": 0}
-    made = {**nobody, "ownerId": entry["ownerId"], "lastSeen": moment(now)}
+    made = {**nobody, "ownerId": entry["ownerId"], "share": str(entry["ownerId"]), "lastSeen": moment(now)}
     async with calls:
         await lanes.update_one({"_id": entry["lane"]}, {"$setOnInsert": made}, upsert=True)
         await lanes.update_one({"_id": entry["lane"], "leaseBy": None}, {"$set": {"leaseBy": REQUEUED}})

@@ -86,7 +86,11 @@ def collections(expire_after: int) -> tuple[Collection, ...]:
             "lanes",
             LANES,
             (
-                Index("claimable", {"ready": 1, "leaseUntil": 1}, {"partialFilterExpression": {"ready": True}}),
+                Index(
+                    "claimable",
+                    {"ready": 1, "leaseUntil": 1, "share": 1},
+                    {"partialFilterExpression": {"ready": True}},
+                ),
                 Index("expiry", {"lastSeen": 1}, {"expireAfterSeconds": 90 * DAY}),
             ),
         ),

@@ -143,6 +143,7 @@ LANES: Rule = {
         "properties": {
             "_id": _TEXT,
             "ownerId": _INT,
+            "share": _TEXT,
             "ready": _BOOL,
             "arrivals": _COUNT,
             "leaseBy": {"bsonType": ["string", "null"]},

@@ -185,6 +185,20 @@ async def test_a_busy_lane_is_not_claimed(inbox):
     assert (await inbox.claim({BORIS.id})).lane == ANNA.id
 
 
+async def test_no_lane_of_a_full_share_is_claimed(inbox):
+    """C167: an Owner's talks are one share, what is answered beside them is another."""
+    topics = [Lane(ANNA.owner, Place(-100, topic)) for topic in range(1, 4)]
+    for number, lane in enumerate((*topics, replace(topics[0], aside=True), BORIS), start=1):
+        await inbox.put(entry(number, lane))
+
+    first = await inbox.claim((), [])
+    beside = {(await inbox.claim((), [ANNA.share])).lane for _ in range(2)}
+    assert (first.lane, first.share) == (topics[0].id, ANNA.share)
+    assert beside == {replace(topics[0], aside=True).id, BORIS.id}
+    assert await inbox.claim((), [ANNA.share]) is None
+    assert (await inbox.claim((), [replace(ANNA, aside=True).share, BORIS.share])).lane == topics[1].id
+
+
 async def test_a_lane_that_is_held_is_kept(inbox):
     assert not await inbox.keep([await claimed(inbox, entry(1))])
 

@@ -18,7 +18,7 @@ from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
 from bot.store import inbox as mongo_inbox
 from bot.store.calls import Calls, Uncertain
-from bot.store.inbox import Holder, MongoInbox
+from bot.store.inbox import NEVER, Holder, MongoInbox
 from bot.store.records import UNCERTAIN
 from tests.builders import NOON
 
@@ -459,3 +459,36 @@ async def test_entries_and_lanes_expire_after_their_last_use(processes):
     days = {name: processes.database[name].index_information()["expiry"] for name in ("inbox", "lanes")}
     found = {name: (index["key"], index["expireAfterSeconds"] / 86_400) for name, index in days.items()}
     assert found == {"inbox": ([("doneAt", 1)], 2), "lanes": ([("lastSeen", 1)], 90)}
+
+
+TOPICS = 5000
+
+
+@pytest.fixture
+def topics(processes):
+    """So many lanes of Anna's wait that one after the other would show."""
+    made = {"ownerId": ANNA.owner.id, "share": ANNA.share, "ready": True, "arrivals": 1}
+    free = {"leaseBy": None, "leaseUntil": NEVER, "fence": 0, "tries": 0, "lastSeen": NOON}
+    lanes = [{"_id": Lane(ANNA.owner, Place(-100, topic)).id, **made, **free} for topic in range(1, TOPICS + 1)]
+    processes.database["lanes"].insert_many(lanes)
+
+
+async def test_a_claim_passes_over_thousands_of_lanes_of_a_full_share(processes, topics, commands, mongo_client):
+    """C167"""
+    await processes.here.put(entry(1, BORIS))
+    commands.forget()
+    commands.explain = mongo_client
+    claim = await processes.here.claim((), [ANNA.share])
+
+    assert claim.lane == BORIS.id
+    assert [plan for plan in commands.plans if not plan.is_indexed] == []
+
+
+async def test_lanes_released_close_together_are_passed_over_together(processes):
+    """C167: what they are sorted by is rounded, so one step of the index leads past all of them."""
+    for number in range(1, 5):
+        claim = await claimed(processes.here, entry(number, Lane(Owner(number), Place(number))))
+        await processes.here.release(await processes.here.finish(await processes.here.next(claim), "done"))
+    released = {lane["leaseUntil"] for lane in processes.database["lanes"].find()}
+
+    assert all(at.second % 10 == at.microsecond == 0 for at in released)

@@ -117,6 +117,7 @@ async def test_a_lane_that_was_forgotten_meanwhile_is_made_anew(inbox, store, ag
     await ended(inbox, "dead", entry(1))
     await store.database["lanes"].delete_many({})
     await again(1)
+    assert await inbox.claim((), [ANNAS.share]) is None
     assert await waiting(inbox) == [1]
 
 

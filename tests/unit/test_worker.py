@@ -45,8 +45,8 @@ class Ledger(MemoryInbox):
         self.reached, self.granted = asyncio.Event(), asyncio.Event()
         self.granted.set()
 
-    async def claim(self, busy):
-        claim = await super().claim(busy)
+    async def claim(self, busy, full_shares=()):
+        claim = await super().claim(busy, full_shares)
         self.reached.set()
         await self.granted.wait()
         return claim and replace(claim, tries=self.tries)
@@ -145,9 +145,9 @@ class Desk:
 
 
 @asynccontextmanager
-async def working(desk, inbox, *, slots=8, grace_seconds=5.0, lease_seconds=15.0):
+async def working(desk, inbox, *, slots=8, owner_lanes=4, grace_seconds=5.0, lease_seconds=15.0):
     leave = asyncio.Event()
-    serving = Worker(inbox, desk, slots=slots, lease_seconds=lease_seconds)
+    serving = Worker(inbox, desk, slots=slots, owner_lanes=owner_lanes, lease_seconds=lease_seconds)
     running = asyncio.create_task(serving.run(leave, grace_seconds=grace_seconds))
     try:
         yield leave
@@ -326,8 +326,8 @@ async def test_a_store_that_is_away_delays_claims_and_ends_nothing(caplog):
     class Away(Ledger):
         away = 2
 
-        async def claim(self, busy):
-            claim = None if self.away else await super().claim(busy)
+        async def claim(self, busy, full_shares=()):
+            claim = None if self.away else await super().claim(busy, full_shares)
             if self.away:
                 self.away -= 1
                 raise StoreUnavailable
@@ -569,3 +569,65 @@ async def test_a_command_is_not_obeyed_after_the_lease_is_over():
 
     assert desk.log == []
     assert inbox.finished == []
+
+
+# ------------------------------------------------------------------------------------------------ fair shares
+
+TOPICS = [Lane(ANNA.owner, Place(-100, topic)) for topic in range(1, 101)]
+
+
+async def test_a_hundred_topics_of_one_person_leave_the_workers_to_others():
+    """C167"""
+    inbox, desk = Ledger(), Desk()
+    gates = [desk.hold(number) for number in range(1, 101)]
+    async with working(desk, inbox, slots=8, owner_lanes=3):
+        for number, topic in enumerate(TOPICS, start=1):
+            await inbox.put(entry(number, topic))
+        await desk.until(*(("begun", (number,)) for number in (1, 2, 3)))
+        for number in range(201, 211):
+            await inbox.put(entry(number, BORIS))
+            await desk.until(("answered", (number,)))
+        assert len([ids for what, ids in desk.log if what == "begun" and ids[0] < 200]) == 3
+        for gate in gates:
+            gate.set()
+        await desk.until(*(("answered", (number,)) for number in range(1, 101)))
+
+
+async def test_a_lane_that_ends_makes_room_at_once_for_the_next_of_its_person():
+    inbox, desk = Ledger(), Desk()
+    gates = [desk.hold(number) for number in (1, 2)]
+    async with working(desk, inbox, owner_lanes=1):
+        await inbox.put(entry(1, TOPICS[0]), entry(2, TOPICS[1]))
+        await desk.until(("begun", (1,)))
+        began = asyncio.get_running_loop().time()
+        gates[0].set()
+        await desk.until(("begun", (2,)))
+        assert asyncio.get_running_loop().time() - began < worker.IDLE_SECONDS / 2
+        gates[1].set()
+
+
+async def test_commands_answered_at_once_wait_for_no_turn_and_run_one_at_a_time():
+    """C167: with /help in a hundred topics a person holds one worker more than with talks alone."""
+    inbox, running, most = Ledger(), set(), 0
+
+    class Slow(Desk):
+        async def obey(self, batch, run):
+            nonlocal most
+            running.add(batch.turn)
+            most = max(most, len(running))
+            await turns_of_the_loop(5)
+            running.discard(batch.turn)
+            return await super().obey(batch, run)
+
+    desk = Slow()
+    gates = [desk.hold(number) for number in (1, 2)]
+    async with working(desk, inbox, owner_lanes=2):
+        await inbox.put(entry(1, TOPICS[0]), entry(2, TOPICS[1]))
+        await desk.until(("begun", (1,)), ("begun", (2,)))
+        helps = [entry(number, replace(TOPICS[number - 10], aside=True), "command") for number in range(10, 30)]
+        await inbox.put(*helps)
+        await desk.until(*(("obeyed", (waiting.id,)) for waiting in helps))
+        for gate in gates:
+            gate.set()
+
+    assert most == 1

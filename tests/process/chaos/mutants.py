@@ -92,10 +92,10 @@ def no_lease() -> None:
     no_fence()
     plain = MongoInbox.claim
 
-    async def claim(self: Any, busy: Any) -> Any:
+    async def claim(self: Any, busy: Any, full_shares: Any = ()) -> Any:
         free = {"leaseBy": None, "leaseUntil": NEVER, "tries": 0}
         await self._lanes.update_many({"ready": True, "_id": {"$nin": list(busy)}}, {"$set": free})
-        return await plain(self, busy)
+        return await plain(self, busy, full_shares)
 
     _plant(MongoInbox, "claim", claim)
 
