@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import httpx
-from telegram import Bot, InlineKeyboardMarkup, InputFile, ReplyParameters
+from telegram import Bot, InlineKeyboardMarkup, InputFile, LinkPreviewOptions, ReplyParameters
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Forbidden, NetworkError, RetryAfter, TelegramError
 
@@ -39,6 +39,8 @@ PRESS_TRIES = 3
 TYPING_SECONDS = 4.5
 """Telegram shows the indicator for five seconds."""
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+"""Telegram would fetch the first address of an answer by itself: nobody had to tap on a planted one."""
 
 Sleep = Callable[[float], Awaitable[None]]
 Moved = Callable[[int, int], Awaitable[None]]
@@ -207,7 +209,9 @@ class Gateway:
             "reply_markup": markup,
         }
         if chunk.file is None:
-            sent = await self._bot.send_message(text=chunk.text, entities=chunk.entities, **placed)
+            sent = await self._bot.send_message(
+                text=chunk.text, entities=chunk.entities, link_preview_options=NO_PREVIEW, **placed
+            )
         else:
             document = InputFile(chunk.file.content.encode(), chunk.file.name)
             sent = await self._bot.send_document(document=document, caption=chunk.text, **placed)
@@ -217,7 +221,12 @@ class Gateway:
         text, entities = outgoing.chunk.text, outgoing.chunk.entities
         try:
             await self._bot.edit_message_text(
-                text, outgoing.chat_id, message_id, entities=entities, reply_markup=markup
+                text,
+                outgoing.chat_id,
+                message_id,
+                entities=entities,
+                link_preview_options=NO_PREVIEW,
+                reply_markup=markup,
             )
         except BadRequest as refusal:
             if "not modified" not in refusal.message.lower():

@@ -5,7 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from telegram import InlineKeyboardButton, InlineKeyboardMarkup, ReplyKeyboardRemove, ReplyParameters
+from telegram import (
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    LinkPreviewOptions,
+    ReplyKeyboardRemove,
+    ReplyParameters,
+)
 from telegram.error import BadRequest, NetworkError
 
 from bot.demo.telegram.voice import PNG
@@ -254,3 +260,13 @@ async def test_an_unknown_action_is_refused_and_a_known_one_lasts_five_seconds(t
     assert anna.chat.action(telegram_clock.now()) == "typing"
     telegram_clock.advance(timedelta(seconds=5))
     assert anna.chat.action(telegram_clock.now()) == ""
+
+
+async def test_a_message_remembers_what_was_said_about_its_preview(telegram_bot, telegram_call, anna):
+    off = LinkPreviewOptions(is_disabled=True)
+    sent = await telegram_bot.send_message(anna.id, "https://a.example", link_preview_options=off)
+    assert sent.link_preview_options == off
+    edited = await telegram_bot.edit_message_text("https://a.example", anna.id, sent.message_id)
+    assert edited.link_preview_options is None
+    status, _ = await telegram_call("sendMessage", chat_id=anna.id, text="x", link_preview_options="[]")
+    assert status == 400

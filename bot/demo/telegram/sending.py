@@ -24,6 +24,7 @@ from bot.demo.telegram.world import StoredFile, World
 DELETABLE = timedelta(hours=48)
 IMAGES = (b"\xff\xd8", b"\x89PNG", b"GIF8", b"RIFF")
 TEXT = (TEXT_UNITS, "text", "entities", "message is too long")
+CHANGEABLE = ("text", "entities", "caption", "caption_entities", "link_preview_options", "reply_markup")
 CAPTION = (CAPTION_UNITS, "caption", "caption_entities", "message caption is too long")
 
 
@@ -31,7 +32,7 @@ def send_message(world: World, params: Params) -> Json:
     chat, formatted = _addressed(world, params, TEXT)
     if not formatted.text:
         raise bad("message text is empty")
-    return _put(world, chat, params, _worded(formatted, "text"))
+    return _put(world, chat, params, {**_worded(formatted, "text"), **_preview(params)})
 
 
 def send_document(world: World, params: Params) -> Json:
@@ -57,7 +58,7 @@ def edit_message_text(world: World, params: Params) -> Json:
     message = _editable(world, chat, params)
     if "text" not in message:
         raise bad("there is no text in the message to edit")
-    return _changed(world, chat, message, {**_worded(formatted, "text"), **_marked(params)})
+    return _changed(world, chat, message, {**_worded(formatted, "text"), **_preview(params), **_marked(params)})
 
 
 def edit_message_caption(world: World, params: Params) -> Json:
@@ -71,7 +72,7 @@ def edit_message_caption(world: World, params: Params) -> Json:
 def edit_message_reply_markup(world: World, params: Params) -> Json:
     chat = world.chat(params.text("chat_id"))
     message = _editable(world, chat, params)
-    kept: Json = {key: message[key] for key in ("text", "entities", "caption", "caption_entities") if key in message}
+    kept: Json = {key: message[key] for key in CHANGEABLE if key in message and key != "reply_markup"}
     return _changed(world, chat, message, {**kept, **_marked(params)})
 
 
@@ -121,6 +122,14 @@ def _worded(formatted: Formatted, words: str) -> Json:
     entities = {"text": "entities", "caption": "caption_entities"}[words]
     found: Json = {words: formatted.text} if formatted.text else {}
     return {**found, entities: formatted.json()} if formatted.entities else found
+
+
+def _preview(params: Params) -> Json:
+    """What the sender says about the preview, which Telegram fetches by itself unless it is disabled."""
+    options = params.json("link_preview_options")
+    if not isinstance(options, dict | None):
+        raise bad("can't parse link preview options: expected an Object")
+    return {"link_preview_options": options} if options else {}
 
 
 def _marked(params: Params) -> Json:
@@ -180,12 +189,11 @@ def _editable(world: World, chat: Chat, params: Params) -> Json:
 
 def _changed(world: World, chat: Chat, message: Json, words: Json) -> Json:
     """Replace words and buttons; buttons that are not given go."""
-    parts = ("text", "entities", "caption", "caption_entities", "reply_markup")
     if "inline_keyboard" not in words.get("reply_markup", {"inline_keyboard": []}):
         raise bad("inline keyboard expected")
-    if all(message.get(part) == words.get(part) for part in parts):
+    if all(message.get(part) == words.get(part) for part in CHANGEABLE):
         raise bad(NOT_MODIFIED)
-    kept = {key: value for key, value in message.items() if key not in parts}
+    kept = {key: value for key, value in message.items() if key not in CHANGEABLE}
     return world.replace(chat, {**kept, **words, "edit_date": world.stamp})
 
 
