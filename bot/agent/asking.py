@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bot.agent.limits import Limits, Pauses
@@ -43,14 +43,17 @@ class Asking:
         while True:
             request = await self._afforded(wanted)
             self.context.record.require_lease()
+            hidden: list[str] = []
             try:
-                completion = await self.model.complete(request, self.screen.grow, self.bill.begin, self.watch)
+                completion = await self.model.complete(
+                    request, self.screen.grow, self.bill.begin, self.watch, hidden.append
+                )
             except asyncio.CancelledError:
-                self.bill.add(self._unreported())
+                self.bill.add(self._unreported(hidden))
                 raise
             except ModelError as error:
                 self.bill.end(error.usage)
-                self.bill.add(self._unreported())
+                self.bill.add(self._unreported(hidden))
                 await self._wait(attempt, error)
             else:
                 self.bill.end(completion.usage)
@@ -58,9 +61,12 @@ class Asking:
             attempt += 1
             self.screen.take_back()
 
-    def _unreported(self) -> Usage:
-        """What was written of an answer that broke off: the provider reports it only with the last word."""
-        return Usage(output_tokens=rough(self.screen.fresh))
+    def _unreported(self, hidden: Sequence[str]) -> Usage:
+        """What was written of an answer that broke off: the provider reports it only with the last word.
+
+        `hidden`: the pieces of it that nobody reads, which are thinking and the arguments of tools.
+        """
+        return Usage(output_tokens=rough(self.screen.fresh) + rough("".join(hidden)))
 
     async def _afforded(self, request: Request) -> Request:
         """The request, with no longer an answer than its Owner can pay for. Raises BudgetSpent."""

@@ -12,6 +12,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from bot.agent.limits import Limits
 from bot.agent.tools import Toolbox, ToolContext
@@ -20,6 +21,8 @@ from bot.ops.logs import whereabouts
 from bot.session import Block, clean
 
 log = logging.getLogger(__name__)
+
+NOT_WHOLE = "The arguments were not one whole JSON object, so nothing was done. Call the tool again with all of them."
 
 
 class Calls:
@@ -38,16 +41,21 @@ class Calls:
         """Whether no further call would be run."""
         return self._left <= 0
 
-    async def answer(self, calls: Sequence[Block]) -> tuple[Block, ...]:
-        """Run the calls and return one `tool_result` for each, in their order."""
-        outcomes = await asyncio.gather(*(self._run(call) for call in calls), return_exceptions=True)
+    async def answer(self, calls: Sequence[Block], malformed: AbstractSet[str] = frozenset()) -> tuple[Block, ...]:
+        """Run the calls and return one `tool_result` for each, in their order.
+
+        Those of the ids in `malformed` are not run: what their arguments were meant to be nobody can know.
+        """
+        outcomes = await asyncio.gather(*(self._run(call, malformed) for call in calls), return_exceptions=True)
         return tuple(self._result(call, outcome) for call, outcome in zip(calls, outcomes, strict=True))
 
-    async def _run(self, call: Block) -> str:
+    async def _run(self, call: Block, malformed: AbstractSet[str]) -> str:
         name, arguments = call["name"], call["input"]
         self._left -= 1
         if self._left < 0:
             raise ToolFailed("No further tool calls are possible in this answer. Answer with what you have.")
+        if call["id"] in malformed:
+            raise ToolFailed(NOT_WHOLE)
         key = f"{name} {json.dumps(arguments, sort_keys=True)}"
         self._seen[key] += 1
         if self._seen[key] > self._limits.identical_calls:

@@ -20,12 +20,13 @@ from urllib.parse import urlsplit
 import anthropic
 import httpx2
 
-from bot.agent.blocks import acceptable, without_dropped_servers
+from bot.agent.blocks import without_dropped_servers
 from bot.agent.prompt import with_breakpoints
+from bot.agent.streamed import StreamedMessage
 from bot.errors import FilesRefused, ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
-from bot.ports import Completion, Json, Request
+from bot.ports import Completion, Request
 from bot.ports.model import unbilled, unseen
-from bot.session import Block, Usage, clean
+from bot.session import Usage
 from bot.settings import ANTHROPIC_URL
 from bot.settings.mcp import McpServer
 
@@ -33,17 +34,16 @@ log = logging.getLogger(__name__)
 
 USUAL_WINDOW = 200_000
 CARD_SECONDS = 5.0
-_OF_PROVIDER = frozenset({"server_tool_use", "mcp_tool_use"})
 MCP_BETA = "mcp-client-2026-09-15"
 CONNECT_SECONDS = 10.0
+NOTHING_CAME = "an empty answer: is ANTHROPIC_BASE_URL right, or is a captive portal in the way?"
 
 _FAILURES = (
     anthropic.AnthropicError,
     httpx2.HTTPError,
     OSError,
     RuntimeError,
-    AssertionError,  # from the SDK, for a stream without events
-    AttributeError,  # from the SDK, for events without the fields it reads
+    AttributeError,  # this one and the next two: an event without the fields it should have
     LookupError,
     TypeError,
     ValueError,
@@ -58,7 +58,6 @@ _BY_TYPE: Mapping[str, type[ModelError]] = {
     "not_found_error": ModelMisconfigured,
 }
 _BY_STATUS: Mapping[int, type[ModelError]] = {408: ModelBusy, 409: ModelBusy, 413: PromptTooLong, 429: ModelBusy}
-_PLAIN = frozenset({"text", "tool_use", "mcp_tool_use", "mcp_tool_result"})
 _INSIDE_A_STREAM = 200
 _SERVER_FAULT = 500
 _REFUSALS = {400, 415, 422, 500, 501}
@@ -126,48 +125,41 @@ class Claude:
         on_text: Callable[[str], None],
         on_start: Callable[[Usage], None] = unbilled,
         on_tool: Callable[[str], None] = unseen,
+        on_hidden: Callable[[str], None] = unseen,
     ) -> Completion:
         """Call the model once, streaming. Raises a ModelError that carries the usage known so far."""
-        billed: list[Usage] = []
-
-        def start(usage: Usage) -> None:
-            billed.append(usage)
-            on_start(usage)
-
+        message = StreamedMessage(on_text, on_start, on_tool, on_hidden)
+        failure: ModelError = ModelBusy("the stream ended without a stop reason")
         try:
-            completion = await self._heard(body(request, self._endpoint), on_text, start, on_tool)
+            await self._hear(body(request, self._endpoint), message)
+            failure = failure if message.usage else ModelBusy(NOTHING_CAME)
         except _FAILURES as error:
             failure = classify(error)
-        else:
-            if completion is not None:
-                return completion
-            failure = ModelBusy("the stream ended without a stop reason")
-        failure.usage = billed[-1] if billed else None
+        # What breaks behind the stop reason takes nothing from the answer, which is billed already.
+        if (completion := message.completion()) is not None:
+            return completion
+        failure.usage = message.usage
         raise failure
 
-    async def _heard(
-        self,
-        wanted: dict[str, Any],
-        on_text: Callable[[str], None],
-        on_start: Callable[[Usage], None],
-        on_tool: Callable[[str], None],
-    ) -> Completion | None:
-        """The answer, if it came to a stop; what its start is billed is said at once: a torn one costs too."""
+    async def _hear(self, wanted: dict[str, Any], message: StreamedMessage) -> None:
+        """Add event after event to the message until the stream ends."""
         now = asyncio.get_running_loop().time
-        stream_of: Any = (self._client.beta if "betas" in wanted else self._client).messages.stream
-        async with asyncio.timeout(self._silence) as limit, stream_of(**wanted) as stream:
-            async for event in stream:
+        async with asyncio.timeout(self._silence) as limit, await self._open(wanted) as events:
+            async for event in events:
                 limit.reschedule(now() + self._silence)
-                if event.type == "text":
-                    on_text(event.text)
-                elif event.type == "message_start":
-                    on_start(_usage(event.message.usage))
-                elif event.type == "content_block_start" and event.content_block.type in _OF_PROVIDER:
-                    on_tool(event.content_block.name)
-            message = stream.current_message_snapshot
-        if message is None or message.stop_reason is None:
-            return None
-        return Completion(tuple(map(_block, message.content)), message.stop_reason, _usage(message.usage))
+                message.add(event)  # type: ignore[arg-type]  # whatever is no object has no fields: a TypeError
+
+    async def _open(self, wanted: dict[str, Any]) -> anthropic.AsyncStream[object]:
+        """Make the call; its events are plain JSON: the SDK's types cost as much again, and guess at arguments."""
+        betas = wanted.pop("betas", ())
+        return await self._client.post(
+            "/v1/messages",
+            body={**wanted, "stream": True},
+            options={"headers": {"anthropic-beta": ",".join(betas)}} if betas else {},
+            cast_to=object,
+            stream=True,
+            stream_cls=anthropic.AsyncStream[object],
+        )
 
 
 def _credential(endpoint: Endpoint) -> Any:
@@ -207,23 +199,6 @@ def _mcp_server(server: McpServer) -> dict[str, str]:
     return {"type": "url", "name": server.name, "url": server.url.get_secret_value(), **token}
 
 
-def _block(block: Any) -> Block:
-    """A block as it came; optional fields that are null say nothing, and other servers may not know them."""
-    # A warning would quote what does not fit the SDK's types.
-    plain: Json = clean(block.to_dict(exclude_none=block.type in _PLAIN, warnings=False))
-    return acceptable(plain) if "input" in plain else plain
-
-
-def _usage(reported: Any) -> Usage:
-    """What a server leaves out counts as nothing."""
-    return Usage(
-        input_tokens=getattr(reported, "input_tokens", 0) or 0,
-        output_tokens=getattr(reported, "output_tokens", 0) or 0,
-        cache_read_tokens=getattr(reported, "cache_read_input_tokens", 0) or 0,
-        cache_write_tokens=getattr(reported, "cache_creation_input_tokens", 0) or 0,
-    )
-
-
 # ------------------------------------------------------------------------------------------------ failures
 
 
@@ -234,8 +209,6 @@ def classify(error: Exception) -> ModelError:
             return _classify_status(error)
         case TimeoutError():
             return ModelBusy("the model was silent for too long")
-        case AssertionError():
-            return ModelBusy("an empty answer: is ANTHROPIC_BASE_URL right, or is a captive portal in the way?")
         case anthropic.CredentialsError():
             return ModelMisconfigured("no usable credentials")
     return ModelBusy(f"the connection or the stream broke: {type(error).__name__}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -137,7 +138,8 @@ class _Turn:
             if is_last:
                 break
             if reason == "tool_use" and wanted:
-                self.messages.append({"role": "user", "content": list(await self.use(wanted))})
+                results = await self.use(wanted, completion.malformed)
+                self.messages.append({"role": "user", "content": list(results)})
             elif reason == "pause_turn" and not wanted and resumed < self.agent.limits.resumes:
                 resumed += 1
             else:
@@ -155,11 +157,11 @@ class _Turn:
         """The provider runs a tool of its own: the person sees that until words follow."""
         self.screen.status(self.agent.toolbox.status_of(tool))
 
-    async def use(self, wanted: Sequence[Block]) -> Sequence[Block]:
+    async def use(self, wanted: Sequence[Block], malformed: AbstractSet[str]) -> Sequence[Block]:
         """The results of these calls; while they run, the person sees what is being done."""
         self.screen.status(self.agent.toolbox.status_of(wanted[0]["name"]))
         try:
-            return await self.calls.answer(wanted)
+            return await self.calls.answer(wanted, malformed)
         finally:
             self.screen.status("")
 

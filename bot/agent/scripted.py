@@ -9,12 +9,14 @@ refuse is refused here, too. `requests` holds what was asked, as it was at that 
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bot.agent.streamed import parse_arguments
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured
 from bot.ports import Completion, Json, Request
 from bot.ports.model import unbilled, unseen
@@ -48,6 +50,11 @@ def says(text: str, *, stop: str = "end_turn", usage: Usage = USAGE) -> Line:
 
 def calls(name: str, /, **arguments: Any) -> Line:
     """One tool call; join several with `and_`."""
+    return Line(({"type": "tool_use", "id": "", "name": name, "input": arguments},), "tool_use")
+
+
+def writes(name: str, arguments: str) -> Line:
+    """One tool call with its arguments as the model wrote them, whole or not."""
     return Line(({"type": "tool_use", "id": "", "name": name, "input": arguments},), "tool_use")
 
 
@@ -85,6 +92,7 @@ class Scripted:
         on_text: Callable[[str], None],
         on_start: Callable[[Usage], None] = unbilled,
         on_tool: Callable[[str], None] = unseen,
+        on_hidden: Callable[[str], None] = unseen,
     ) -> Completion:
         """Answer with the script's next line."""
         self.requests.append(deepcopy(request))
@@ -96,6 +104,7 @@ class Scripted:
         for block in line.content:
             if block["type"] in {"server_tool_use", "mcp_tool_use"}:
                 on_tool(block["name"])
+            on_hidden(_hidden(block))
         for piece in re.findall(r"\s*\S+\s*", words(line.content)):
             on_text(piece)
             await asyncio.sleep(0)
@@ -103,7 +112,10 @@ class Scripted:
             await asyncio.Event().wait()
         if line.error:
             raise line.error
-        return Completion(tuple(self._named(line.content)), line.stop_reason, line.usage)
+        content = self._named(line.content)
+        malformed = frozenset(block["id"] for block in content if block.get("input", ()) is None)
+        whole = tuple({**block, "input": block["input"] or {}} if "input" in block else block for block in content)
+        return Completion(whole, line.stop_reason, line.usage, malformed)
 
     def _next(self, request: Request) -> Line:
         line = self.script.pop(0) if self.script else self.otherwise
@@ -112,12 +124,23 @@ class Scripted:
         return line if isinstance(line, Line) else line(request)
 
     def _named(self, content: Sequence[Block]) -> list[Block]:
-        """A tool call gets an id that is new in every call, as with the real API."""
+        """A tool call gets an id that is new in every call, as with the real API; malformed arguments are None."""
         name = f"toolu_{len(self.requests)}_"
         return [
-            {**block, "id": f"{name}{position}"} if block.get("id") == "" else block
+            {**_read(block), "id": f"{name}{position}"} if block.get("id") == "" else block
             for position, block in enumerate(content)
         ]
+
+
+def _hidden(block: Block) -> str:
+    """What was written for a block that is not shown: thinking, or the arguments of a tool."""
+    given = block.get("input", block.get("thinking", ""))
+    return given if isinstance(given, str) else json.dumps(given)
+
+
+def _read(call: Block) -> Block:
+    given = call["input"]
+    return {**call, "input": parse_arguments(given)} if isinstance(given, str) else call
 
 
 def illegal(messages: Sequence[Json]) -> str:

@@ -68,9 +68,10 @@ class MeasuredModel:
         on_text: Callable[[str], None],
         on_start: Callable[[Usage], None] = unbilled,
         on_tool: Callable[[str], None] = unseen,
+        on_hidden: Callable[[str], None] = unseen,
     ) -> Completion:
         try:
-            completion = await self.model.complete(request, on_text, on_start, on_tool)
+            completion = await self.model.complete(request, on_text, on_start, on_tool, on_hidden)
         except ModelError as failure:
             self._ended(request.model, type(failure).__name__, failure.usage or Usage())
             raise

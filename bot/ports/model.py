@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -37,6 +38,8 @@ class Completion:
     content: tuple[Block, ...]
     stop_reason: str
     usage: Usage
+    malformed: AbstractSet[str] = frozenset()
+    """The ids of its tool calls whose arguments were not one whole JSON object; their `input` is empty."""
 
     @property
     def text(self) -> str:
@@ -82,8 +85,8 @@ def unbilled(_usage: Usage) -> None:
     """For whoever needs no bill."""
 
 
-def unseen(_tool: str) -> None:
-    """For whoever need not know what the provider does."""
+def unseen(_said: str) -> None:
+    """For whoever need not know what the provider does, or what is written that nobody reads."""
 
 
 class Model(Protocol):
@@ -95,11 +98,13 @@ class Model(Protocol):
         on_text: Callable[[str], None],
         on_start: Callable[[Usage], None] = unbilled,
         on_tool: Callable[[str], None] = unseen,
+        on_hidden: Callable[[str], None] = unseen,
     ) -> Completion:
         """Call the model once. Raises a ModelError.
 
         `on_text` gets each piece of text as it arrives; `on_start` gets what is owed as soon as the answer begins;
-        `on_tool` the name of each tool that the provider begins to run by itself.
+        `on_tool` the name of each tool that the provider begins to run by itself; `on_hidden` each piece of what is
+        written and paid for but read by nobody: thinking, and the arguments of tools.
         """
 
 

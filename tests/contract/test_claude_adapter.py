@@ -8,10 +8,12 @@ import json
 import httpx2
 import pytest
 
+from bot.agent.calls import NOT_WHOLE
 from bot.agent.claude import Claude, Endpoint, body, classify
 from bot.agent.prompt import STOPPED
 from bot.demo.claude.answers import Answer, Text, ToolCall, Whole, call, calls, think
 from bot.demo.claude.faults import Fault, Reply
+from bot.demo.claude.garbled import GARBLED
 from bot.demo.claude.server import ClaudeServer
 from bot.errors import EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
 from bot.ports import Request
@@ -126,14 +128,67 @@ async def test_every_failure_has_a_name_of_ours(server, claude, fault, kind):
     assert failure.value.__cause__ is None
 
 
-@pytest.mark.parametrize("fault", [Fault.bad_tool_json(), Fault.ends_in_call()], ids=["bad JSON", "an early end"])
-async def test_a_broken_tool_call_is_repeated_and_never_run(server, claude, fault):
+async def test_a_stream_that_ends_inside_a_call_is_repeated(server, claude):
     """C67, C75"""
     server.script(call("echo", {"words": "a long enough argument"}), "Done.")
-    server.faults.next(fault)
+    server.faults.next(Fault.ends_in_call())
     answer = await run(claude, tool())
     assert results(answer) == [("echo: a long enough argument", False)]
     assert [exchange.state for exchange in server.journal.exchanges] == ["faulted", "answered", "answered"]
+
+
+@pytest.mark.parametrize("written", GARBLED.values(), ids=GARBLED)
+async def test_arguments_that_are_not_one_whole_object_are_told_to_the_model_and_never_run(server, claude, written):
+    """C145: the call is not repeated by us, nothing is billed twice, and what is stored is legal."""
+    ran = []
+
+    async def note(context, given):
+        ran.append(given)
+        return "noted"
+
+    server.script(call("note", {"words": "milk"}), "I could not note it.")
+    server.faults.next(Fault.garbled(written))
+    answer = await run(claude, tool("note", note))
+    assert ran == []
+    assert results(answer) == [(NOT_WHOLE, True)]
+    assert [exchange.state for exchange in server.journal.exchanges] == ["answered", "answered"]
+    assert answer.usage.output_tokens == sum(one.usage["output_tokens"] for one in server.journal.exchanges)
+    await next_is_answered(server, claude, answer)
+
+
+async def test_a_whole_call_beside_a_garbled_one_is_run(server, claude):
+    """C145"""
+    garbled = ToolCall("echo", partial='{"words": "mi')
+    server.script(Answer((garbled, ToolCall("echo", {"words": "tea", "extra": None}), ToolCall("echo"))), "Half of it.")
+    answer = await run(claude, tool())
+    assert [is_error for _, is_error in results(answer)] == [True, True, False]
+    assert results(answer)[2] == ("echo: ", False)
+    assert answer.exchange[0][1][1]["input"] == {"words": "tea", "extra": None}
+
+
+async def test_a_model_that_garbles_every_call_comes_to_an_end(server, claude):
+    server.script(*(Answer((ToolCall("echo", partial="{"),)) for _ in range(9)))
+    answer = await run(claude, tool(), model_calls=4)
+    assert (answer.ending, len(server.journal.exchanges)) == ("limit", 4)
+    assert set(results(answer)) == {(NOT_WHOLE, True)}
+
+
+async def test_a_connection_that_breaks_behind_the_stop_reason_costs_nothing_more(server, claude):
+    server.script("The capital of France is Paris.")
+    server.faults.next(Fault.dropped_at_the_end())
+    assert (await run(claude)).text == "The capital of France is Paris."
+    assert len(server.journal.exchanges) == 1
+
+
+async def test_what_was_written_and_shown_to_nobody_is_told_as_it_comes(server, claude):
+    """C149: it is paid for, also where the call breaks before the provider reports it."""
+    server.script(call("echo", {"words": "a long enough argument to be cut somewhere"}))
+    server.faults.next(Fault.dropped(after=6, inside="input_json_delta"))
+    hidden: list[str] = []
+    with pytest.raises(ModelBusy) as failure:
+        await claude.complete(request(tools=(tool().spec,)), hidden.append, on_hidden=hidden.append)
+    assert "".join(hidden).startswith('{"words": "a')
+    assert failure.value.usage.input_tokens == server.journal.exchanges[0].prompt.total
 
 
 @pytest.mark.parametrize("fault", TRANSIENT.values(), ids=TRANSIENT)

@@ -97,7 +97,7 @@ STREAMS = {
     "empty stream": (Fault.empty(), AssertionError),
     "a portal's page": (Fault.portal(), AssertionError),
     "bad event json": (Fault.bad_event_json(), json.JSONDecodeError),
-    "bad tool json": (Fault.bad_tool_json(), ValueError),
+    "bad tool json": (Fault.garbled("{'words': 'milk'}"), ValueError),
     "wrong index": (Fault.wrong_index(), IndexError),
 }
 
@@ -168,6 +168,13 @@ async def test_a_call_cut_at_max_tokens_looks_whole_and_is_not(server, client):
     server.faults.next(Fault.cut_in_call())
     message = await ask(client)
     assert (message.stop_reason, message.content[-1].input) == ("max_tokens", {"amount": 1000})
+
+
+async def test_the_sdk_makes_a_shorter_call_of_one_that_is_cut(server, client):
+    """Hence our own adapter reads the events itself."""
+    server.faults.next(Fault.garbled('{"amount": 1000, "to": "bo'))
+    message = await ask(client)
+    assert (message.stop_reason, message.content[-1].input) == ("tool_use", {"amount": 1000})
 
 
 async def test_a_refusal_names_its_category(server, client):

@@ -7,7 +7,7 @@ which the provider would refuse the next message, which is answered (the stand-i
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -123,7 +123,7 @@ STOPS = {
     "stop_sequence": ended(Fault.stopping("stop_sequence")),
     "tool_use": called(),
     "tool_use without a call": ended(Fault.stopping("tool_use")),
-    "tool_use in broken JSON": called(Fault.bad_tool_json()),
+    "tool_use in broken JSON": replace(called(), faults=(Fault.garbled('{"goal": "Go to Paris", "steps": ["bo'),)),
     "tool_use that ends early": called(Fault.ends_in_call()),
     "max_tokens": ended(Fault.stopping("max_tokens"), "ending_cut"),
     "max_tokens in a call": ended(Fault.cut_in_call(), "ending_cut"),

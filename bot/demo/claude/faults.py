@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import cycle
 
 from bot.demo.claude.answers import Answer, Json, Piece, Text, ToolCall, Whole
+from bot.demo.claude.garbled import garbled
 from bot.demo.claude.refusals import ERROR_TYPES, error_body
 from bot.demo.claude.stream import Chunk, Drop, Event, Stall, Step, Wait, delta_places, event
 
@@ -22,6 +23,9 @@ When = Callable[[Json], bool]
 
 HTML = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 FAULT_ID = "req_fault"
+NO_MESSAGE_STOP = "no message_stop"
+DROPPED_AT_THE_END = "dropped at the end"
+_AFTER_THE_STOP_REASON = frozenset({NO_MESSAGE_STOP, DROPPED_AT_THE_END})
 CUT_JSON = '{"amount": 1000, "to": "bo'
 SEARCH = (
     Whole({"type": "server_tool_use", "id": "srvtoolu_01pause", "name": "web_search", "input": {"query": "weather"}}),
@@ -56,7 +60,7 @@ class Fault:
     @property
     def spends(self) -> bool:
         """Whether the client got an answer it can use, so that the scripted one is used up."""
-        return self.twist is not None or self.name == "no message_stop"
+        return self.twist is not None or self.name in _AFTER_THE_STOP_REASON
 
     # -------------------------------------------------------------------------- instead of an answer
 
@@ -132,12 +136,19 @@ class Fault:
         return cls("error event", bend=lambda steps: [*(_first(steps, after) if after else ()), failure])
 
     @classmethod
-    def dropped(cls, *, after: int = 2) -> Fault:
-        return cls("dropped", bend=lambda steps: [*_first(steps, after), Drop()])
+    def dropped(cls, *, after: int = 2, inside: str = "text_delta") -> Fault:
+        """The connection breaks after so many deltas of a kind, or before the first block where none is so many."""
+        return cls("dropped", bend=lambda steps: [*_first(steps, after, inside), Drop()])
 
     @classmethod
-    def stalled(cls, *, after: int = 2) -> Fault:
-        return cls("stalled", bend=lambda steps: [*_first(steps, after), Stall()])
+    def stalled(cls, *, after: int = 2, inside: str = "text_delta") -> Fault:
+        """As `dropped`, but the connection stays open and nothing more comes."""
+        return cls("stalled", bend=lambda steps: [*_first(steps, after, inside), Stall()])
+
+    @classmethod
+    def dropped_at_the_end(cls) -> Fault:
+        """The connection breaks behind the stop reason: the whole answer was sent, and is billed."""
+        return cls(DROPPED_AT_THE_END, bend=lambda steps: [*steps[:-1], Drop()])
 
     @classmethod
     def pinging(cls, *, after: int = 2, every: float = 0.05) -> Fault:
@@ -163,16 +174,12 @@ class Fault:
         return cls("bad event json", bend=lambda steps: [*_first(steps, 1), broken])
 
     @classmethod
-    def bad_tool_json(cls) -> Fault:
-        return cls("bad tool json", bend=lambda steps: _changed(steps, "input_json_delta", _nonsense))
-
-    @classmethod
     def wrong_index(cls) -> Fault:
         return cls("wrong index", bend=lambda steps: _changed(steps, "", lambda body: {**body, "index": 7}))
 
     @classmethod
     def no_message_stop(cls) -> Fault:
-        return cls("no message_stop", bend=lambda steps: steps[:-1])
+        return cls(NO_MESSAGE_STOP, bend=lambda steps: steps[:-1])
 
     # -------------------------------------------------------------------------- odd ends of a healthy stream
 
@@ -185,6 +192,11 @@ class Fault:
     def cut_in_call(cls) -> Fault:
         """`max_tokens` in the middle of a tool call's arguments."""
         return cls("cut in call", twist=_cut_call)
+
+    @classmethod
+    def garbled(cls, written: str) -> Fault:
+        """These are the arguments of every tool call, whatever was meant; and the stop reason is `tool_use`."""
+        return cls("garbled", twist=lambda answer: garbled(answer, written))
 
     @classmethod
     def paused(cls) -> Fault:
@@ -229,10 +241,6 @@ def _changed(steps: Sequence[Step], kind: str, change: Callable[[Json], Json]) -
         Event(step.name, change(step.body)) if place in places and isinstance(step, Event) else step
         for place, step in enumerate(steps)
     ]
-
-
-def _nonsense(body: Json) -> Json:
-    return {**body, "delta": {"type": "input_json_delta", "partial_json": '{"amount": nope'}}
 
 
 def _cut_call(answer: Answer) -> Answer:
