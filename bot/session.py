@@ -8,11 +8,12 @@ of that only what it was and Telegram's name for it are kept, never the bytes (`
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
+
+import regex
 
 from bot.owner import Owner, Place
 
@@ -21,7 +22,9 @@ Role = Literal["user", "assistant"]
 Status = Literal["active", "closed"]
 
 TURNS_REMEMBERED = 64
-TITLE_CHARS = 60
+MAX_TITLE = 60
+"""Grapheme clusters: what a reader takes for one character."""
+MAX_TITLE_CODE_POINTS = 600
 SCHEMA_VERSION = 1
 
 
@@ -260,8 +263,18 @@ def clean(value: Any) -> Any:
 
 
 def title(text: str) -> str:
-    """A Session's name: the first words of its first message, at most 60 characters."""
-    return textwrap.shorten(text, TITLE_CHARS, placeholder="…")
+    """Name a Session after its first words, in any script; cut between words where there are any.
+
+    A cut never leaves half a character, and never nothing: a word, or a link, that is too long is cut itself.
+    """
+    line = " ".join(text.split())
+    start = line[:MAX_TITLE_CODE_POINTS]
+    clusters: list[str] = regex.findall(r"\X", start)
+    if len(clusters) <= MAX_TITLE and start == line:
+        return line
+    head = "".join(clusters[: MAX_TITLE - 1])
+    at_word = head if line[len(head) :].startswith(" ") else head.rpartition(" ")[0]
+    return (at_word if len(at_word) * 2 > len(head) else head).rstrip() + "…"
 
 
 def number(

@@ -11,9 +11,11 @@ import pytest
 from bot.agent.scripted import breaks, fails, hangs, says
 from bot.compaction import Triggers
 from bot.compaction.cutting import covered, is_due
-from bot.compaction.summarising import transcript
-from bot.errors import BotError, ModelBusy, PromptTooLong
-from bot.session import CompactionState, Summary, Usage
+from bot.compaction.summarising import MAX_SUMMARY_TOKENS, MIN_SUMMARY_TOKENS, SUMMARISER, transcript, validated
+from bot.errors import BotError, ModelBusy, PromptTooLong, SummaryRejected
+from bot.ports import Completion
+from bot.session import CompactionState, Summary, Usage, text_block
+from bot.tokens import Tokens
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, dialogue, message, session
 
 GOOD = "The person is Anna. " + " ".join(f"fact{number}" for number in range(20))
@@ -411,3 +413,31 @@ def test_a_giant_message_is_shortened_in_the_summarisers_view_only():
     assert "head" in read
     assert "tail" in read
     assert len(giant.content[0]["text"]) == 10_008
+
+
+# ---------------------------------------------------------------------------------------------- how long it may be
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "用户叫安娜，养了一只叫小白的狗，住在上海。",
+        "アンナは犬を飼っている。次は旅行の計画。",
+        "อันนาเลี้ยงหมาหนึ่งตัวและอยู่กรุงเทพ",
+    ],
+    ids=["chinese", "japanese", "thai"],
+)
+async def test_a_good_summary_without_blanks_is_one(text):
+    """C151: lengths are tokens by the bot's own count, never words between blanks."""
+    assert validated(Completion((text_block(text),), "end_turn", Usage()), await Tokens()(text)) == text
+
+
+@pytest.mark.parametrize("tokens", [MIN_SUMMARY_TOKENS - 1, MAX_SUMMARY_TOKENS + 1])
+def test_a_summary_outside_its_limits_is_refused(tokens):
+    with pytest.raises(SummaryRejected):
+        validated(Completion((text_block(GOOD),), "end_turn", Usage()), tokens)
+
+
+def test_the_limit_asked_for_is_the_limit_checked():
+    validated(Completion((text_block(GOOD),), "end_turn", Usage()), MAX_SUMMARY_TOKENS)
+    assert f"at most {MAX_SUMMARY_TOKENS} tokens" in SUMMARISER

@@ -11,10 +11,10 @@ MINE_RU = re.compile(
     r"\b(?:мой|моя|моё|мое|мои)\s+([\w ]{2,40}?)\s*(?:—|–|-|:|это)\s*(?:это\s+)?([^\n?]+)", re.IGNORECASE
 )
 REMEMBER = re.compile(r"(?:remember(?: that)?|запомни(?:те)?(?:,? что)?)[\s,:]+([^\n?]+)", re.IGNORECASE)
-FACT = re.compile(r"(?:fact|факт):\s*([^\n]+)", re.IGNORECASE)
+FACT = re.compile(r"(?:fact|факт|fakta|事实|事実|ข้อเท็จจริง|حقيقة)[:：]\s*([^\n]+)", re.IGNORECASE)
 KEEP = (NAME, MINE, MINE_RU, REMEMBER, FACT)
 DETAIL = re.compile(r"https?://\S+|\d{2,}")
-SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？؟])\s*|\n+")
 
 
 def sentences(text: str) -> Iterator[str]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from bot.demo.claude.answers import Answer, Json, call, say, think
 from bot.demo.claude.essay import essay
 from bot.demo.claude.facts import name_in, property_in, remembered
 from bot.demo.claude.script import is_summary, last_words
-from bot.demo.claude.summaries import summarise
+from bot.demo.claude.summaries import USUAL, Style, summarise
 from bot.demo.claude.talk import Talk, arguments, read
 
 ESSAY_CHARACTERS = 10_000
@@ -22,14 +23,19 @@ COUNT_MOST = 1000
 Rule = Callable[[Talk, re.Match[str]], Answer]
 
 
-def answer(body: Json) -> Answer:
-    """What the mind says to this request."""
+def answer(body: Json, style: Style = USUAL) -> Answer:
+    """What the mind says to this request; summaries are in that style."""
     if is_summary(body):
-        return say(summarise(last_words(body)))
+        return say(summarise(last_words(body), style))
     talk = read(body)
     spoken = _after_tools(talk) if talk.results else _by_rule(talk)
     asked = bool(body.get("thinking"))
     return think("The user wrote; I look at what I was given.", spoken) if asked or spoken.calls else spoken
+
+
+def summarising(style: Style) -> Callable[[Json], Answer]:
+    """The mind, with another style of summaries: give it to a server as its `mind`."""
+    return partial(answer, style=style)
 
 
 def _by_rule(talk: Talk) -> Answer:

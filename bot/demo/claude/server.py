@@ -59,7 +59,7 @@ class ClaudeServer:
         self.journal = Journal()
         self.offers = dict(offers or standard_offers())
         self._script = Script()
-        self._mind = mind
+        self.mind = mind
         self._clock = clock or SystemClock()
         self._meter = Meter(count)
         self._cache = PromptCache(self._clock)
@@ -182,7 +182,7 @@ class ClaudeServer:
 
     def _answer(self, body: Json, fault: Fault | None, prompt: PromptUsage) -> Answer:
         prepared = self._script.peek(body)
-        answer = stopped(prepared.play(body) if prepared else self._mind(body), body)
+        answer = stopped(prepared.play(body) if prepared else self.mind(body), body)
         if prepared and (fault is None or fault.spends):
             self._script.spend(prepared)
         offer = self.offers[body["model"]]

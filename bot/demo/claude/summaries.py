@@ -1,13 +1,15 @@
 """The summary the rule-based mind writes: facts of the previous summary and of the transcript verbatim, then details.
 
 Facts of the oldest summary come first and are never pushed out by newer details, so that what was said once is still
-there after many compactions. From 20 to about 400 words, and small enough for an answer of 900 tokens.
+there after many compactions. By default it is written in English in up to some hundred words; a Style makes it short,
+long, a repetition of the one before, or one in another language, also where words have no blanks between them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from bot.demo.claude.facts import DETAIL, facts, sentences
 from bot.demo.claude.talk import STAMP, TAG
@@ -17,17 +19,47 @@ TRANSCRIPT = re.compile(r"<transcript\b[^>]*>(.*?)(?:</transcript>|\Z)", re.DOTA
 ROLE = re.compile(r"^\s*(?:\[?(?:seq\s*)?\d*\]?\s*)?\[?(user|assistant|human)\b[^\]:\n]{0,20}[\]:]+\s*", re.IGNORECASE)
 OPENING = "The user and the assistant"
 HEADINGS = ("User and stable facts", "Details", "Open tasks and next step")
-MOST_CHARACTERS = 1800
+MAX_CHARACTERS = 1800
 
 
-def summarise(text: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How summaries are written. `wording`: one of WORDINGS; empty: the usual page in English.
+
+    `min_characters`: say the same again and again until it is so long.
+    """
+
+    wording: str = ""
+    min_characters: int = 0
+    repeats: bool = False
+    """Give the previous summary back, whatever came."""
+
+
+USUAL = Style()
+WORDINGS: Mapping[str, str] = {
+    "en": "They talked about this and that, {lines} lines.",
+    "ru": "Они говорили о разных вещах, строк: {lines}.",
+    "zh": "两人闲聊了{lines}行，没有别的约定。",
+    "ja": "二人は{lines}行ほど雑談をした。約束は特にない。",
+    "th": "ทั้งสองคุยกันเรื่องทั่วไป{lines}บรรทัดโดยไม่มีข้อตกลงอื่น",
+    "fi": "Keskustelukumppanit juttelivat kaikenlaisista arkipäiväisistä asioista {lines} rivin verran.",
+    "ar": "تحدثا عن أمور متفرقة في {lines} سطرا دون أي وعد آخر.",
+}
+"""What there is to say of a talk besides its facts."""
+
+
+def summarise(text: str, style: Style = USUAL) -> str:
     """A summary of the transcript in `text`."""
     previous = "\n".join(PREVIOUS.findall(text))
+    if style.repeats and previous:
+        return previous.strip()
     spoken = _spoken("\n".join(TRANSCRIPT.findall(text)))
     lines = [*spoken["user"], *spoken["assistant"]]
-    kept = _within(facts((previous, *lines)), MOST_CHARACTERS)
+    kept = _within(facts((previous, *lines)), MAX_CHARACTERS)
+    if style.wording:
+        return _told(style, kept, len(lines))
     details = [one for one in _details(previous, lines) if one not in kept]
-    return _page(text, kept, _within(details, MOST_CHARACTERS - sum(map(len, kept))), len(lines))
+    return _page(text, kept, _within(details, MAX_CHARACTERS - sum(map(len, kept))), len(lines))
 
 
 def _spoken(transcript: str) -> dict[str, list[str]]:
@@ -58,6 +90,13 @@ def _within(found: Iterable[str], characters: int) -> list[str]:
             break
         kept.append(one)
     return kept
+
+
+def _told(style: Style, kept: list[str], lines: int) -> str:
+    """The facts and one sentence, as often as the length asks for."""
+    sentence = WORDINGS[style.wording].format(lines=lines)
+    missing = style.min_characters - sum(len(one) + 1 for one in kept)
+    return "\n".join([*kept, *[sentence] * max(1, missing // (len(sentence) + 1))])
 
 
 def _page(text: str, kept: list[str], details: list[str], lines: int) -> str:
