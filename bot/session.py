@@ -85,6 +85,14 @@ class Task:
     steps: tuple[Step, ...] = ()
     facts: tuple[Fact, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """All of it in words, as it stands in every prompt."""
+        lines = [f"Goal: {self.goal}"]
+        lines += [f"{number}. [{step.status}] {step.text}" for number, step in enumerate(self.steps, start=1)]
+        lines += [f"{fact.name} = {fact.value}" for fact in self.facts]
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

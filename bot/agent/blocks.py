@@ -40,6 +40,17 @@ def holds_results(blocks: Iterable[Block]) -> bool:
     return any(block["type"] == "tool_result" for block in blocks)
 
 
+def ends_in_words(blocks: Sequence[Block]) -> bool:
+    """Whether words follow the last tool in a message: those before it only say what is about to be done."""
+    tools = [place for place, block in enumerate(blocks) if "tool" in block["type"]]
+    return bool(words(blocks[max(tools, default=0) :]).strip())
+
+
+def has_results(entries: Iterable[tuple[Role, Sequence[Block]]]) -> bool:
+    """Whether a tool has run in this part of a dialogue."""
+    return any(block["type"] in _RESULTS for _, content in entries for block in content)
+
+
 def without_blanks(blocks: Iterable[Block]) -> list[Block]:
     """A model may return blank text; the same API refuses to read it."""
     return [block for block in blocks if block["type"] != "text" or block["text"].strip()]

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from bot.agent.answers import Answer
 from bot.agent.asking import Asking
 from bot.agent.attachments import Attachments, files_of, without_files
-from bot.agent.blocks import settled, tool_calls, without_blanks
+from bot.agent.blocks import ends_in_words, has_results, settled, tool_calls, without_blanks
 from bot.agent.calls import Calls
 from bot.agent.choices import Choices
 from bot.agent.limits import Limits, Pauses
@@ -28,9 +28,10 @@ from bot.agent.tools import TaskSlot, Toolbox, ToolContext
 from bot.errors import BudgetSpent, EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelRefused
 from bot.inbox import Run
 from bot.owner import Owner
-from bot.ports import Bill, Completion, Model, Question, Reply
+from bot.ports import Bill, Completion, Model, Question, Reply, Request
 from bot.purse import Purse
 from bot.session import Block, Session, spoken, text_block, words
+from bot.tokens import request_tokens
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +53,11 @@ class Agent:
     purse: Purse | None = None
     """What each Owner may spend; None: nobody counts."""
     attachments: Attachments = field(default_factory=Attachments)
+
+    @property
+    def fixed_tokens(self) -> int:
+        """An estimate of what stands in every prompt: the system's words and the tools."""
+        return request_tokens(Request(self.prompt.model, self.prompt.system, (), self.toolbox.specs))
 
     async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Answer:
         """Answer the question. What it costs goes to the run's bill at once, however it ends."""
@@ -180,10 +186,12 @@ class _Turn:
     def close(self, ending: str) -> Answer:
         closed = settled(self.exchange)
         text = spoken(closed)
-        if not text and ending not in _WORDLESS:
+        if not text and ending not in _WORDLESS and not has_results(closed):
             raise EmptyAnswer
+        fell_silent = not ending and not ends_in_words(self.exchange[-1]["content"])
         if not closed or not words(closed[-1][1]):
             self.say([text_block(STOPPED if ending else NOTHING_ADDED)])
             closed = settled(self.exchange)
         task, model = self.context.slot.task, self.agent.prompt.model
-        return Answer(closed, text, self.bill.total, self.prompt_tokens, task, ending, model)
+        notice = "nothing" if fell_silent else ending
+        return Answer(closed, text, self.bill.total, self.prompt_tokens, task, notice, model)

@@ -122,11 +122,8 @@ def summary_text(summary: Summary) -> str:
 
 def task_text(task: Task) -> str:
     """The Task as the model reads it, in the prompt and in the results of the plan tools alike."""
-    lines = [f"Goal: {task.goal}"]
-    lines += [f"{number}. [{step.status}] {step.text}" for number, step in enumerate(task.steps, start=1)]
-    lines += [f"{fact.name} = {fact.value}" for fact in task.facts]
     head = f'{_TASK_OPENS}note="your plan for this conversation">'
-    return "\n".join([head, escape("\n".join(lines), quote=False), "</task>"])
+    return "\n".join([head, escape(task.text, quote=False), "</task>"])
 
 
 # ------------------------------------------------------------------------------------------------ prompt cache

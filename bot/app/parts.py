@@ -118,10 +118,12 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
     )
     compactor = Compactor(store.sessions, store.archive, summariser, triggers, clock)
     compactor.purse = purse(settings, store, clock)
+    agent = replace(_agent(settings, store, measured, offered), purse=compactor.purse)
+    compactor.gauge.fixed = agent.fixed_tokens
     await compactor.gauge.load(store.scales, offered.models)
     return Turns(
         sessions=store.sessions,
-        agent=replace(_agent(settings, store, measured, offered), purse=compactor.purse),
+        agent=agent,
         compactor=compactor,
         count=count,
         clock=clock,

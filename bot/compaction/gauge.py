@@ -1,7 +1,9 @@
 """How large a Session's next prompt will be, by what the model has reported of earlier ones.
 
-    anchored    what was reported last + ratio × the estimate of what has come since
-    adrift      the fixed part (tools, system) + ratio × the estimate of all messages and the summary
+    anchored    what was reported last + ratio × the estimate of what has come since, and of the plan
+    adrift      the fixed part (tools, system) + ratio × the estimate of all messages, the summary and the plan
+
+What was reported may have held the plan as it was then: it is counted twice at worst, and it is bounded.
 
 A Session is adrift until its first answer, and again from a compaction to the next answer. Ratio and fixed part are
 learned per model, from how the report grows against how our estimate does; they move slowly, within bounds, so that one
@@ -17,6 +19,7 @@ from dataclasses import replace
 from bot.errors import StoreError
 from bot.ports import Scale, Scales
 from bot.session import ClosedTurn, Message, Session
+from bot.tokens import rough
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +34,8 @@ class Gauge:
     """What this process knows of models; one for all Owners."""
 
     def __init__(self) -> None:
+        self.fixed = 0.0
+        """The fixed part of a prompt, estimated: it counts until a model has reported one."""
         self._scales: dict[str, Scale] = {}
         self._moved: set[str] = set()
 
@@ -53,7 +58,7 @@ class Gauge:
         """The size of the Session's next prompt, with a question whose estimate is `coming`."""
         scale = self._scale(session)
         if _is_anchored(session):
-            return session.prompt.tokens + round(scale.ratio * coming)
+            return session.prompt.tokens + round(scale.ratio * (_plan(session) + coming))
         return round(scale.fixed + scale.ratio * (_estimate(session) + coming))
 
     def ratio(self, session: Session) -> float:
@@ -61,7 +66,7 @@ class Gauge:
         return self._scale(session).ratio
 
     def _scale(self, session: Session) -> Scale:
-        return self._scales.get(session.prompt.model, Scale())
+        return self._scales.get(session.prompt.model, Scale(fixed=self.fixed))
 
     def learn(self, session: Session, turn: ClosedTurn) -> None:
         """Take in what the model reported of this turn; `session` is as it was before."""
@@ -80,7 +85,11 @@ def _is_anchored(session: Session) -> bool:
 
 
 def _estimate(session: Session) -> int:
-    return _sum(session.messages) + (session.summary.tokens if session.summary else 0)
+    return _sum(session.messages) + (session.summary.tokens if session.summary else 0) + _plan(session)
+
+
+def _plan(session: Session) -> int:
+    return rough(session.task.text) if session.task else 0
 
 
 def _sum(messages: Iterable[Message]) -> int:

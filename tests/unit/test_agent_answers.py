@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
+from bot.agent.calls import NOT_WHOLE
 from bot.agent.prompt import NOTHING_ADDED
-from bot.agent.scripted import Line, Scripted, calls, hangs, says, thinks
+from bot.agent.scripted import Line, Scripted, calls, hangs, says, thinks, writes
 from bot.errors import EmptyAnswer, ModelRefused
 from bot.session import Usage
 from tests.agents import Screen, a_run, agent, results, run, tool
@@ -160,8 +161,44 @@ async def test_thinking_alone_is_an_empty_answer():
 async def test_an_empty_end_after_words_and_a_tool_closes_the_turn_all_the_same():
     """The model may add nothing to what it said before the tool; the stored turn must still end with the assistant."""
     answer = await run([says("Saved it.").and_(calls("echo")), says("")], tool())
-    assert answer.text == "Saved it."
+    assert (answer.text, answer.ending) == ("Saved it.", "nothing")
     assert answer.exchange[-1] == ("assistant", (text(NOTHING_ADDED),))
+
+
+@pytest.mark.parametrize("last", [says(""), says(" \n"), thinks("hm")], ids=["nothing", "blanks", "thinking"])
+@pytest.mark.parametrize("preamble", ["", "One moment."], ids=["silently", "with a preamble"])
+async def test_silence_after_a_tool_is_told_and_what_the_tool_did_is_kept(preamble, last):
+    """C142: neither silence nor a preamble alone; and no failure that would have the tool run again."""
+    asked = says(preamble).and_(calls("echo", words="tea")) if preamble else calls("echo", words="tea")
+    answer = await run([asked, last], tool())
+    assert (answer.text, answer.ending) == (preamble, "nothing")
+    assert results(answer) == [("echo: tea", False)]
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+async def test_an_answer_cut_before_its_first_word_keeps_what_a_tool_did(reason):
+    answer = await run([calls("echo"), says("", stop=reason)], tool())
+    assert (answer.text, answer.ending) == ("", "cut")
+
+
+async def test_a_preamble_before_a_search_that_nothing_follows_is_told():
+    """C142"""
+    assert (await run([Line((text("One moment."), SEARCH, FOUND))])).ending == "nothing"
+    assert (await run([Line((text("One moment."), SEARCH, FOUND, text("Sunny.")))])).ending == ""
+
+
+async def test_arguments_that_are_not_whole_reach_no_tool():
+    """C145"""
+    ran = []
+
+    async def note(context, given):
+        ran.append(given.words)
+        return "noted"
+
+    both = writes("note", '{"words": "mi').and_(writes("note", '{"words": "tea"}'))
+    answer = await run([both, says("Half of it.")], tool("note", note))
+    assert ran == ["tea"]
+    assert results(answer) == [(NOT_WHOLE, True), ("noted", False)]
 
 
 async def test_a_paused_call_is_resumed_with_its_content_unchanged():

@@ -9,7 +9,7 @@ import pytest
 from bot.compaction.gauge import Gauge
 from bot.errors import StoreUnavailable
 from bot.ports import Scale
-from bot.session import PromptSize, Summary
+from bot.session import PromptSize, Step, Summary, Task
 from bot.store.memory import MemoryScales
 from tests.builders import NOON, closed_turn, dialogue, message, session
 
@@ -50,6 +50,34 @@ def test_ratio_and_fixed_part_are_learned():
 def test_a_new_session_profits_from_earlier_ones():
     gauge, _ = taught()
     fresh = session(prompt=PromptSize(model=MODEL))
+    assert gauge.expected(fresh, 100) == pytest.approx(2160, rel=0.02)
+
+
+def test_the_plan_is_counted_since_it_stands_in_every_prompt():
+    """C145: beside what was reported, and where nothing was."""
+    plan = Task("Move", tuple(Step("x" * 300) for _ in range(12)))
+    gauge, of = taught()
+    for before in (of, session(prompt=PromptSize(model=MODEL))):
+        grown = gauge.expected(replace(before, task=plan)) - gauge.expected(before)
+        assert grown == pytest.approx(1.6 * len(plan.text) / 3, rel=0.02)
+
+
+def test_the_plan_is_not_taken_for_a_part_of_the_system():
+    plain, of = taught()
+    plan = Task("Move", (Step("x" * 3000),))
+    gauge, same = taught()
+    seen = turn(same, 100, of.prompt.tokens + round(1.6 * (200 + len(plan.text) / 3)))
+    gauge.learn(replace(same, task=plan, prompt=PromptSize(1, 7, MODEL)), seen)
+    fresh = session(prompt=PromptSize(model=MODEL))
+    assert gauge.expected(fresh) == pytest.approx(plain.expected(fresh), rel=0.02)
+
+
+def test_until_a_model_has_reported_anything_the_fixed_part_is_an_estimate():
+    gauge = Gauge()
+    gauge.fixed = 3000.0
+    fresh = session(prompt=PromptSize(model=MODEL))
+    assert gauge.expected(fresh, 100) == 3135
+    taught(gauge=gauge)
     assert gauge.expected(fresh, 100) == pytest.approx(2160, rel=0.02)
 
 

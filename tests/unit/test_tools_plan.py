@@ -6,7 +6,7 @@ import pytest
 
 from bot.agent.prompt import task_text
 from bot.agent.scripted import Scripted, calls, says
-from bot.agent.toolbox.plan import MOST_FACTS, MOST_STEPS, plan_tools
+from bot.agent.toolbox.plan import MAX_PLAN_CHARS, MAX_STEP_CHARS, MOST_FACTS, MOST_STEPS, plan_tools
 from bot.agent.tools import TaskSlot, Toolbox
 from bot.errors import ToolFailed
 from bot.session import Fact, Step, Task
@@ -84,6 +84,44 @@ async def test_a_plan_has_bounds(desk, arguments):
     with pytest.raises(ToolFailed, match="Invalid arguments"):
         await use("set_plan", **arguments)
     assert slot.task == TASK
+
+
+async def test_a_step_has_a_length_and_the_model_is_told_it(desk):
+    """C145"""
+    slot, use = desk
+    await use("set_plan", goal="Move", steps=["x" * MAX_STEP_CHARS])
+    with pytest.raises(ToolFailed, match=r"steps\.1.* at most 300 characters"):
+        await use("set_plan", goal="Move", steps=["find", "x" * (MAX_STEP_CHARS + 1)])
+    assert slot.task.steps == (Step("x" * MAX_STEP_CHARS),)
+
+
+async def test_a_plan_has_a_size_in_all_and_the_model_is_told_it(desk):
+    slot, use = desk
+    steps = ["x" * MAX_STEP_CHARS] * 12
+    await use("set_plan", goal="Move", steps=steps)
+    kept = slot.task
+    for name, larger in (
+        ("set_plan", {"goal": "Move", "steps": [*steps, "x" * MAX_STEP_CHARS]}),
+        ("update_plan", {"facts": [{"name": "links", "value": "y" * 500}]}),
+    ):
+        with pytest.raises(ToolFailed, match="may have 4000 in all"):
+            await use(name, **larger)
+        assert slot.task == kept
+    assert len(kept.text) <= MAX_PLAN_CHARS
+
+
+async def test_a_plan_from_before_there_was_a_bound_is_worked_off_and_cannot_grow():
+    """C145"""
+    old = Task("Trip", tuple(Step("x" * 900) for _ in range(6)), (Fact("budget", "300"),))
+    context = tool_context(slot=TaskSlot(old))
+    toolbox = Toolbox(plan_tools())
+    await toolbox.run(context, "update_plan", {"steps": [{"number": 1, "status": "dropped"}]})
+    await toolbox.run(context, "update_plan", {"facts": [{"name": "budget", "value": "20"}]})
+    assert (context.slot.task.steps[0].status, context.slot.task.facts) == ("dropped", (Fact("budget", "20"),))
+    with pytest.raises(ToolFailed, match="may have 4000 in all"):
+        await toolbox.run(context, "update_plan", {"facts": [{"name": "budget", "value": "300"}]})
+    await toolbox.run(context, "close_plan", {})
+    assert context.slot.task is None
 
 
 async def test_facts_have_an_end(desk):

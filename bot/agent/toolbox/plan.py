@@ -1,12 +1,13 @@
 """The plan: tools that keep the Session's Task, so that a job of several steps survives turns, restarts and compaction.
 
-They write into the turn's TaskSlot only; the Task is committed with the turn or not at all.
+They write into the turn's TaskSlot only; the Task is committed with the turn or not at all. A plan stands in every
+prompt, so it has a size: one that is larger, from before there was a bound, can be worked off but not grow.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -17,6 +18,9 @@ from bot.session import Fact, Step, Task
 
 MOST_STEPS = 20
 MOST_FACTS = 30
+MAX_STEP_CHARS = 300
+MAX_PLAN_CHARS = 4_000
+"""Of goal, steps and facts together, as the model reads them."""
 
 Status = Literal["open", "doing", "done", "dropped"]
 
@@ -28,11 +32,14 @@ class FactInput(Arguments):
     value: str = Field(max_length=500, description="Verbatim: numbers, dates, names, links. Empty: drop the fact.")
 
 
+StepText = Annotated[str, Field(min_length=1, max_length=MAX_STEP_CHARS)]
+
+
 class SetPlan(Arguments):
     """A whole plan."""
 
     goal: str = Field(min_length=1, max_length=500, description="What will be true when the job is done.")
-    steps: list[str] = Field(
+    steps: list[StepText] = Field(
         min_length=1, max_length=MOST_STEPS, description="The steps in order, one short line each."
     )
     facts: list[FactInput] = Field(default=[], max_length=MOST_FACTS, description="Values the job needs later.")
@@ -88,8 +95,7 @@ def plan_tools() -> tuple[Tool, ...]:
 
 async def _set_plan(context: ToolContext, arguments: SetPlan) -> str:
     facts = _merged((), arguments.facts)
-    context.slot.task = Task(arguments.goal, tuple(Step(text) for text in arguments.steps), facts)
-    return task_text(context.slot.task)
+    return _keep(context, Task(arguments.goal, tuple(Step(text) for text in arguments.steps), facts))
 
 
 async def _update_plan(context: ToolContext, arguments: UpdatePlan) -> str:
@@ -99,8 +105,7 @@ async def _update_plan(context: ToolContext, arguments: UpdatePlan) -> str:
         if change.number > len(steps):
             raise ToolFailed(f"There is no step {change.number}: the plan has {len(steps)}. Nothing was changed.")
         steps[change.number - 1] = replace(steps[change.number - 1], status=change.status)
-    context.slot.task = replace(task, steps=tuple(steps), facts=_merged(task.facts, arguments.facts))
-    return task_text(context.slot.task)
+    return _keep(context, replace(task, steps=tuple(steps), facts=_merged(task.facts, arguments.facts)))
 
 
 async def _close_plan(context: ToolContext, _arguments: ClosePlan) -> str:
@@ -113,6 +118,23 @@ def _plan(context: ToolContext) -> Task:
     if context.slot.task is None:
         raise ToolFailed("There is no plan. Make one with set_plan.")
     return context.slot.task
+
+
+def _keep(context: ToolContext, task: Task) -> str:
+    """Make this the plan, unless it is too large and no smaller than before; what the model reads of it."""
+    before = context.slot.task
+    if _size(task) > MAX_PLAN_CHARS and (before is None or _size(task) > _size(before)):
+        raise ToolFailed(
+            f"The plan would have {_size(task)} characters; it may have {MAX_PLAN_CHARS} in all, goal, steps and facts "
+            "together. Nothing was changed: write it shorter, or drop facts by giving them an empty value."
+        )
+    context.slot.task = task
+    return task_text(task)
+
+
+def _size(task: Task) -> int:
+    """In characters, whatever the status of its steps."""
+    return len(replace(task, steps=tuple(replace(step, status="open") for step in task.steps)).text)
 
 
 def _merged(known: tuple[Fact, ...], news: list[FactInput]) -> tuple[Fact, ...]:
