@@ -1,9 +1,11 @@
 """The summary call: old turns as text go in, the summary that replaces them comes out, or a refusal to use it.
 
-A call of its own, without tools: what it reads is a transcript, marked as data, so nothing in it can be an instruction,
-a tool call without a result or a thinking block out of place. More than the summariser can take in at once is folded:
-the summary of the first part is the previous summary of the next. What comes back must look like a summary, since it
-will stand for messages that nobody will see again.
+A call of its own, without tools: what it reads is a transcript, marked as data, so nothing in it can
+be an instruction, a tool call without a result or a thinking block out of place. More than the
+summariser can take in at once is folded: the summary of the first part is the previous summary of
+the next. A turn that is too large by itself is read in several calls, so nothing that a person said
+between two long pastes is left out; it is covered whole or not at all. What comes back must look
+like a summary, since it will stand for messages that nobody will see again.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from bot.compaction.cutting import whole_turns
 from bot.errors import ModelError, SummaryRejected
@@ -28,7 +31,6 @@ MAX_SUMMARY_TOKENS = 1_500
 """What the summariser is asked for, and what is accepted."""
 MOST_CHUNKS = 6
 CHUNK_SHARE = 0.6
-CHARS_OF_A_TOKEN = 3
 HIGHEST_RATIO = 2.0
 """Of a model's own count of a text to our estimate, to be on the safe side."""
 FIXED_TOKENS = 500
@@ -66,7 +68,7 @@ class Summariser:
 
     def most_tokens(self, previous: Summary | None, messages: Sequence[Message]) -> int:
         """No less than a summary of these messages is likely to cost."""
-        calls = len(chunks(messages, self.chunk_tokens)[:MOST_CHUNKS])
+        calls = sum(len(parts) for _, parts in readings(messages, self.chunk_tokens))
         read = sum(message.tokens for message in messages) + (previous.tokens if previous else 0)
         return int(HIGHEST_RATIO * read) + calls * (FIXED_TOKENS + self.max_tokens)
 
@@ -88,10 +90,9 @@ async def digest(summariser: Summariser, previous: Summary | None, messages: Seq
     Every call goes to the bill, also one whose summary is not used.
     """
     text, up_to = previous.text if previous else "", -1
-    for chunk in chunks(messages, summariser.chunk_tokens)[:MOST_CHUNKS]:
+    for chunk, parts in readings(messages, summariser.chunk_tokens):
         try:
-            completion = await _asked(summariser, transcript(text, chunk, summariser.chunk_tokens), bill)
-            text = validated(completion, await summariser.count(completion.text))
+            text = await _folded(summariser, text, chunk, parts, bill)
         except (SummaryRejected, ModelError) as failure:
             if up_to < 0:
                 raise
@@ -99,6 +100,14 @@ async def digest(summariser: Summariser, previous: Summary | None, messages: Seq
             break
         up_to = chunk[-1].seq
     return Digest(text, up_to, await summariser.count(text), bill.total)
+
+
+async def _folded(summariser: Summariser, text: str, chunk: Sequence[Message], parts: Sequence[str], bill: Bill) -> str:
+    """The summary after all parts of a chunk were read, one call each."""
+    for part in parts:
+        completion = await _asked(summariser, transcript(text, chunk, part), bill)
+        text = validated(completion, await summariser.count(completion.text))
+    return text
 
 
 async def _asked(summariser: Summariser, data: str, bill: Bill) -> Completion:
@@ -137,14 +146,41 @@ def chunks(messages: Sequence[Message], most_tokens: int) -> list[tuple[Message,
     return found
 
 
-def transcript(previous: str, messages: Sequence[Message], most_tokens: int) -> str:
-    """What the summariser reads: the previous summary and exactly the messages to be covered, as marked data."""
-    fits = sum(message.tokens for message in messages) <= most_tokens
-    most_chars = None if fits else max(CHARS_OF_A_TOKEN * most_tokens // len(messages), 400)
-    said = ((message.role, _shortened(legible(message.content), most_chars)) for message in messages)
-    lines = "\n".join(f"{role}: {_closed(text)}" for role, text in said)
+def readings(messages: Sequence[Message], most_tokens: int) -> list[tuple[tuple[Message, ...], list[str]]]:
+    """The chunks of one run, each with the texts of the calls that read it.
+
+    At most MOST_CHUNKS calls, but the first chunk is always read to its end, or a giant turn would never be covered.
+    """
+    found: list[tuple[tuple[Message, ...], list[str]]] = []
+    calls = 0
+    for chunk in chunks(messages, most_tokens):
+        parts = readable(chunk, most_tokens)
+        calls += len(parts)
+        if found and calls > MOST_CHUNKS:
+            break
+        found.append((chunk, parts))
+    return found
+
+
+def readable(messages: Sequence[Message], most_tokens: int) -> list[str]:
+    """The messages as lines with roles, in as many texts as it takes to leave nothing out."""
+    texts: list[list[str]] = []
+    size = 0.0
+    for message in messages:
+        pieces = _cut(_closed(legible(message.content)), ceil(message.tokens / most_tokens))
+        for piece in pieces:
+            size += message.tokens / len(pieces)
+            if not texts or size > most_tokens:
+                texts.append([])
+                size = message.tokens / len(pieces)
+            texts[-1].append(f"{message.role}: {piece}")
+    return ["\n".join(lines) for lines in texts]
+
+
+def transcript(previous: str, messages: Sequence[Message], said: str) -> str:
+    """What the summariser reads: the previous summary and what was said in the messages to be covered, as data."""
     old = f"<previous_summary>\n{_closed(previous)}\n</previous_summary>\n" if previous else ""
-    return f'{old}<transcript seq="{messages[0].seq}..{messages[-1].seq}">\n{lines}\n</transcript>'
+    return f'{old}<transcript seq="{messages[0].seq}..{messages[-1].seq}">\n{said}\n</transcript>'
 
 
 def validated(completion: Completion, tokens: int) -> str:
@@ -166,9 +202,13 @@ def _closed(text: str) -> str:
     return text.replace("</", "<\\/")
 
 
-def _shortened(text: str, most_chars: int | None) -> str:
-    """Head and tail of a message that is larger than its share of one call, in the summariser's view only."""
-    if most_chars is None or len(text) <= most_chars:
-        return text
-    side = most_chars // 2
-    return f"{text[:side]}[TRUNCATED {len(text) - 2 * side} chars]{text[-side:]}"
+def _cut(text: str, parts: int) -> list[str]:
+    """The text in about so many pieces, cut at a line or a blank where one is near."""
+    width = max(ceil(len(text) / max(parts, 1)), 1)
+    pieces, start = [], 0
+    while start < len(text) - width:
+        low, high = start + width // 2, start + width
+        end = 1 + max(text.rfind("\n", low, high), text.rfind(" ", low, high)) or high
+        pieces.append(text[start:end])
+        start = end
+    return [*pieces, text[start:]]

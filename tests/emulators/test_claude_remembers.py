@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.agent.prompt import render, summary_text
-from bot.compaction.summarising import MIN_SUMMARY_TOKENS, transcript
+from bot.compaction.summarising import MIN_SUMMARY_TOKENS, readable, transcript
 from bot.demo.claude.mind import answer
 from bot.demo.claude.talk import arguments
 from bot.session import Message, Session, Summary, Task
@@ -278,7 +278,7 @@ def one(turn, role, text):
 
 
 def test_the_transcript_our_compaction_makes_is_understood():
-    text = words(request(transcript("", stored(*SAID), 10_000)))
+    text = words(request(transcript("", stored(*SAID), *readable(stored(*SAID), 10_000))))
     assert len(text) / 8 >= MIN_SUMMARY_TOKENS
     assert "my secret word is <R&D>" in text
 
