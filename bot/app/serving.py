@@ -37,10 +37,11 @@ from bot.telegram import commands
 from bot.telegram.gateway import Gateway
 from bot.telegram.handlers import TelegramFrontend
 from bot.telegram.hints import Hints
+from bot.telegram.incoming_rate import IncomingRate
 from bot.telegram.inputs import Account
 from bot.telegram.movements import Movements
 from bot.telegram.poller import Poller
-from bot.telegram.receiver import Receiver, lane_of
+from bot.telegram.receiver import Gate, Receiver, lane_of
 from bot.telegram.webhook import Webhook
 from bot.turn import Turns
 from bot.worker import Worker
@@ -83,7 +84,8 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     account = Account(bot.id, bot.username)
     gateway = Gateway(bot, moved=store.chats.moved)
     hints = Hints(gateway, turns.clock)
-    receiver = Receiver(inbox, account, turns.clock, hints, allowed)
+    gate = Gate(allowed, IncomingRate(settings.messages_per_minute, turns.clock))
+    receiver = Receiver(inbox, account, turns.clock, hints, gate)
     movements = Movements(store.owners, store.chats, turns.clock, allowed)
     receive = counted(movements.noting(receiver.receive), metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)

@@ -135,6 +135,13 @@ class Settings(BaseModel):
     access: Literal["open", "list"] = Field(
         default_factory=_access, description="Who may talk; unset: list where `ALLOWED_USER_IDS` is set, else open"
     )
+    messages_per_minute: int = Field(
+        20,
+        ge=1,
+        le=10_000,
+        description="Messages a minute that each person may send, and twice that at once;"
+        " commands, presses and edits count a quarter",
+    )
     daily_token_budget: int | None = Field(
         None, ge=0, le=10**12, description="Tokens that each person may use in a day (UTC); 0 = none, unset = no limit"
     )

@@ -1,13 +1,15 @@
 """How fast Telegram may be called: told by Telegram's rules beforehand, and by its 429s.
 
-What has to be said (an answer, a notice) waits for its turn: never longer than the process as a whole is too fast, and
-in a chat that Telegram has slowed down a second after the call before. What is a mere courtesy (a preview, the typing
-indicator) goes out only where there is plenty of room, and never delays the rest. A penalty belongs to one chat: no
-other chat waits for it.
+What has to be said (an answer, a notice) waits for its turn: never longer than the process as a whole, or the chat
+itself, is too fast, and in a chat that Telegram has slowed down a second after the call before. No chat can use up what
+all of them share: who asks two thousand times is answered at a chat's own pace. What is a mere courtesy (a preview, the
+typing indicator) goes out only where there is plenty of room, and never delays the rest. A penalty belongs to one chat:
+no other chat waits for it.
 """
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +17,8 @@ from math import ceil
 
 IN_ALL = 28
 """Calls a second, of 30 that Telegram grants."""
+MAX_CHAT_CALLS_PER_SECOND = 5
+"""Of one chat, where Telegram grants one in the long run and more in a burst."""
 COURTESIES = 15
 """Calls within a second beside which a courtesy still has room."""
 QUIET = 3.0
@@ -46,15 +50,20 @@ class Limiter:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._calls: deque[float] = deque(maxlen=IN_ALL)
+        self._calls: list[float] = []
+        """The latest, in the order of their times, some of which are still to come."""
         self._chats: dict[int, _Chat] = {}
 
     def reserve(self, chat_id: int) -> float:
         """Take the next turn for something that has to be said; the seconds until it comes."""
         now, chat = self._now(), self._chat(chat_id)
-        turn = max(now, self._calls[0] + 1.0) if len(self._calls) == IN_ALL else now
+        turn = now
+        if len(chat.of_late) >= MAX_CHAT_CALLS_PER_SECOND:
+            turn = max(turn, chat.of_late[-MAX_CHAT_CALLS_PER_SECOND] + 1.0)
         if turn < chat.slow_until:
             turn = max(turn, chat.last + 1.0)
+        if len(self._calls) == IN_ALL:
+            turn = max(turn, self._calls[0] + 1.0)
         self._note(chat, turn)
         return turn - now
 
@@ -86,7 +95,8 @@ class Limiter:
         self._chat(chat_id).until = 0.0
 
     def _note(self, chat: _Chat, turn: float) -> None:
-        self._calls.append(turn)
+        insort(self._calls, turn)
+        del self._calls[:-IN_ALL]
         chat.of_late.append(turn)
         chat.last = turn
 

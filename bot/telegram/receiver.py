@@ -2,14 +2,17 @@
 
 The same for every way in which updates come. Nothing is answered here, so the intake never waits for an answer. Who may
 talk is decided here: a stranger, or somebody who writes in the name of many, gets one sentence and no Session; a chat
-into which a stranger has brought the bot is left again. While nothing can be stored Telegram keeps what was sent and
+into which a stranger has brought the bot is left again. Who sends more than a person's share is told so, and what is
+beyond it is not taken in; a stop is, from a reserve. While nothing can be stored Telegram keeps what was sent and
 hands it over again, and whoever sent it is told that it has to wait.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from telegram import Update
@@ -20,9 +23,10 @@ from bot.ops.logs import whereabouts
 from bot.owner import Lane, Owner
 from bot.ports import Clock, Json
 from bot.session import clean
-from bot.telegram.commands import COMMANDS
+from bot.telegram.commands import COMMANDS, Command
 from bot.telegram.hints import Hints
 from bot.telegram.identity import Refusal, Sender, Stop, identify, inviter, stop_of
+from bot.telegram.incoming_rate import Arrival, IncomingRate
 from bot.telegram.inputs import Account, gathers, kind_of, wish
 
 log = logging.getLogger(__name__)
@@ -50,17 +54,23 @@ def told_by(raw: Json, read: Callable[[Update], T]) -> T | None:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Who may talk to the bot, and how much each of them at once."""
+
+    allows: Callable[[Owner], bool]
+    rate: IncomingRate
+
+
 class Receiver:
     """Sorts updates and has the inbox accept those that ask something of us."""
 
-    def __init__(
-        self, inbox: Inbox, account: Account, clock: Clock, hints: Hints, allowed: Callable[[Owner], bool]
-    ) -> None:
+    def __init__(self, inbox: Inbox, account: Account, clock: Clock, hints: Hints, gate: Gate) -> None:
         self._inbox = inbox
         self._account = account
         self._clock = clock
         self._hints = hints
-        self._allowed = allowed
+        self._gate = gate
 
     async def receive(self, *updates: Json) -> None:
         """Accept updates, as sent. Once this returns, Telegram may forget them; raises StoreError if not."""
@@ -77,7 +87,7 @@ class Receiver:
             raise
         for edit in (entry for entry in entries if entry.kind == "edit"):
             await self._inbox.revise(edit.lane, edit.update["message"])
-        for stop in (other for other in read if isinstance(other, Stop)):
+        for stop in _latest(other for other in read if isinstance(other, Stop)):
             await self._inbox.stop(stop.lane, stop.turn, in_all_topics=stop.in_all_topics)
 
     async def _accept(self, *entries: Entry) -> None:
@@ -102,14 +112,14 @@ class Receiver:
         kind = kind_of(update, self._account)
         if kind is None:
             if (stop := stop_of(update)) is not None:
-                return stop
-            if (host := inviter(update)) is not None and not self._allowed(host.owner):
+                return stop if self._may_stop(stop, update.update_id) else None
+            if (host := inviter(update)) is not None and not self._gate.allows(host.owner):
                 self._hints.leave(host.place, "access_refused", host.language)
             log.debug("update %d asks nothing of us", update.update_id)
             return None
         match identify(update):
-            case Sender() as sender if self._allowed(sender.owner):
-                return self._entry(update, sender, kind)
+            case Sender() as sender if self._gate.allows(sender.owner):
+                return self._admitted(update, sender, kind)
             case Sender() | Refusal() if kind == "edit":
                 return None
             case Sender() as stranger:
@@ -118,9 +128,23 @@ class Receiver:
                 self._hints.say(refusal.place, refusal.key, refusal.language)
         return None
 
-    def _entry(self, update: Update, sender: Sender, kind: Kind) -> Entry:
-        wished = wish(update.message, self._account) if kind == "command" and update.message else None
-        command = COMMANDS.get(wished.name) if wished else None
+    def _may_stop(self, stop: Stop, update_id: int) -> bool:
+        arrival = Arrival(update_id, "press", ends_turn=True)
+        return self._gate.allows(stop.lane.owner) and self._gate.rate.admits(stop.lane.owner, arrival)
+
+    def _admitted(self, update: Update, sender: Sender, kind: Kind) -> Entry | None:
+        command = self._command(update) if kind == "command" else None
+        ends_turn = command is not None and command.cancels
+        if self._gate.rate.admits(sender.owner, Arrival(update.update_id, kind, ends_turn, _sent_at(update))):
+            return self._entry(update, sender, kind, command)
+        self._hints.say(sender.place, "too_fast", sender.language)
+        return None
+
+    def _command(self, update: Update) -> Command | None:
+        wished = wish(update.message, self._account) if update.message is not None else None
+        return COMMANDS.get(wished.name) if wished is not None else None
+
+    def _entry(self, update: Update, sender: Sender, kind: Kind, command: Command | None) -> Entry:
         return Entry(
             id=update.update_id,
             lane=Lane(sender.owner, sender.place, aside=command is not None and command.aside),
@@ -130,6 +154,18 @@ class Receiver:
             cancels=command is not None and command.cancels,
             gathers=kind == "content" and gathers(update),
         )
+
+
+def _latest(stops: Iterable[Stop]) -> list[Stop]:
+    """Of several stops in one lane the last: it ends what the ones before would end."""
+    return list({(stop.lane, stop.in_all_topics): stop for stop in sorted(stops, key=lambda stop: stop.turn)}.values())
+
+
+def _sent_at(update: Update) -> datetime | None:
+    """When it was sent, by Telegram's clock, which says so of messages and edits."""
+    if update.edited_message is not None:
+        return update.edited_message.edit_date
+    return update.message.date if update.message is not None else None
 
 
 def _as_it_waits(update: Update) -> Json:

@@ -19,9 +19,10 @@ from bot.ports import Json
 from bot.store.memory_inbox import MemoryInbox
 from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
+from bot.telegram.incoming_rate import IncomingRate
 from bot.telegram.inputs import Account
 from bot.telegram.poller import Poller
-from bot.telegram.receiver import Receiver, lane_of
+from bot.telegram.receiver import Gate, Receiver, lane_of
 from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
@@ -60,8 +61,11 @@ class Intake:
         self.naps = Naps()
         self.hints = Hints(Gateway(bot, sleep=self.naps), server.world.clock)
         account = Account(bot.id, bot.username)
-        self.receiver = Receiver(self.inbox, account, server.world.clock, self.hints, lambda owner: owner.id != BORIS)
+        self.receiver = Receiver(self.inbox, account, server.world.clock, self.hints, self.gate())
         self.poller = self.another()
+
+    def gate(self, allows=lambda owner: owner.id != BORIS, per_minute=20):
+        return Gate(allows, IncomingRate(per_minute, self.server.world.clock))
 
     def another(self, receive=None, **options):
         clock = self.server.world.clock
@@ -83,6 +87,10 @@ class Intake:
         """Receive until so many entries were taken."""
         async with self.polling():
             await self.until(lambda: len(self.inbox.entries) == number)
+
+    async def until_pending_is_received(self):
+        async with self.polling():
+            await self.until(lambda: not self.server.world.updates.pending)
 
     async def all_received(self, poller=None):
         """Receive until nothing is pending."""
@@ -310,6 +318,47 @@ async def test_a_stranger_gets_one_sentence_and_no_entry(intake):
     ]
 
 
+async def test_who_writes_too_fast_is_told_so_once_a_minute_and_nothing_more_is_taken_in(intake, anna):
+    """C167"""
+    for number in range(60):
+        anna.says(f"line {number}")
+    anna.says("/stop")
+    await intake.all_received()
+    await intake.until(lambda: anna.chat.answers)
+    assert intake.inbox.words == [*(f"line {number}" for number in range(40)), "/stop", "that was all"]
+    assert [shown.text for shown in anna.chat.answers] == [text("too_fast", "en")]
+
+    intake.server.world.clock.advance(timedelta(minutes=1))
+    for number in range(60, 120):
+        anna.says(f"line {number}")
+    await intake.until_pending_is_received()
+    await intake.until(lambda: len(anna.chat.answers) == 2)
+    assert intake.inbox.words[42:] == [f"line {number}" for number in range(60, 79)]
+
+
+async def test_what_was_taken_in_and_comes_again_is_never_told_to_be_too_much(intake, anna):
+    """The store was away: Telegram hands the same forty over until they are stored."""
+    for number in range(40):
+        anna.says(f"line {number}")
+    intake.inbox.away = 6
+    await intake.all_received()
+    assert intake.inbox.words == [*(f"line {number}" for number in range(40)), "that was all"]
+    assert text("too_fast", "en") not in [shown.text for shown in anna.chat.answers]
+
+
+@pytest.mark.parametrize(("person", "key"), [(ANNA, "too_fast"), (BORIS, "access_refused")], ids=["member", "stranger"])
+async def test_one_who_floods_the_topics_of_a_group_gets_one_sentence_there(intake, person, key):
+    """C167"""
+    flooder = intake.server.person(person, "Flood")
+    group = intake.server.supergroup(members=[flooder], forum=True)
+    topics = [flooder.topic(f"Topic {number}", group) for number in range(5)]
+    for number in range(60):
+        flooder.says("@emulated_bot again", chat=group, thread=topics[number % 5])
+    await intake.all_received()
+    await intake.until(lambda: group.answers)
+    assert [shown.text for shown in group.answers] == [text(key, "en")]
+
+
 async def test_a_stranger_whom_telegram_slows_down_holds_up_nobody(intake, anna):
     boris = intake.server.person(BORIS, "Boris")
     intake.naps.hold = 200
@@ -379,7 +428,7 @@ async def test_an_update_that_breaks_the_receiver_is_dropped_and_the_next_one_ta
         return True
 
     account = Account(intake.bot.id, intake.bot.username)
-    intake.receiver = Receiver(intake.inbox, account, intake.server.world.clock, intake.hints, allowed)
+    intake.receiver = Receiver(intake.inbox, account, intake.server.world.clock, intake.hints, intake.gate(allowed))
     intake.server.person(BORIS, "Boris").says("boom")
     anna.says("hello")
     await intake.all_received(intake.another())

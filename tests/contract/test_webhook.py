@@ -18,9 +18,10 @@ from bot.ops.health import Health
 from bot.store.memory_inbox import MemoryInbox
 from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
+from bot.telegram.incoming_rate import IncomingRate
 from bot.telegram.inputs import Account
 from bot.telegram.poller import ALLOWED_UPDATES
-from bot.telegram.receiver import Receiver
+from bot.telegram.receiver import Gate, Receiver
 from bot.telegram.webhook import SECRET_HEADER, Webhook
 
 SECRET = "planted_Secret-1"
@@ -83,7 +84,8 @@ class Door:
 async def opened(bot, clock, path="/telegram"):
     inbox, hints = Inbox(clock), Hints(Gateway(bot), clock)
     account = Account(123456, "emulated_bot")
-    receiver = Receiver(inbox, account, clock, hints, lambda _owner: True)
+    gate = Gate(lambda _owner: True, IncomingRate(20, clock))
+    receiver = Receiver(inbox, account, clock, hints, gate)
     routes = Webhook(f"https://bot.example{path}", SECRET, receiver.receive).routes()
     async with Health(0, {}, routes) as health:
         url = f"http://127.0.0.1:{health.port}"

@@ -48,6 +48,7 @@ async def running(mongod, database):
                 "MONGODB_DATABASE": database,
                 "PORT": "0",
                 "WORKERS": "64",
+                "MESSAGES_PER_MINUTE": "10000",
             }
         )
         leave = asyncio.Event()

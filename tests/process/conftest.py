@@ -103,5 +103,6 @@ async def town(mongod: str, database: str) -> AsyncIterator[Town]:
             "MONGODB_DATABASE": database,
             "PORT": "0",
             "GRACE_SECONDS": "10",
+            "MESSAGES_PER_MINUTE": "10000",  # a test writes as fast as it is answered
         }
         yield Town(telegram, claude, environ)

@@ -102,6 +102,7 @@ async def world(mongod: str, mongo_client, prepared: str) -> AsyncIterator[World
             "MONGODB_DATABASE": prepared,
             "PORT": "0",
             "GRACE_SECONDS": "5",
+            "MESSAGES_PER_MINUTE": "10000",  # this clock stands still, so nobody would ever regain anything
         }
         yield World(telegram, claude, clock, mongo_client[prepared], environ)
         assert [exchange.reason for exchange in claude.journal.refusals] == []

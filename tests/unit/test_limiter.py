@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bot.telegram.limiter import COURTESIES, COURTESIES_TO_THE_QUIET, IN_A_GROUP, IN_ALL, QUIET, SLOWED, Limiter
+from bot.telegram.limiter import (
+    COURTESIES,
+    COURTESIES_TO_THE_QUIET,
+    IN_A_GROUP,
+    IN_ALL,
+    MAX_CHAT_CALLS_PER_SECOND,
+    QUIET,
+    SLOWED,
+    Limiter,
+)
 
 CHAT, OTHER, GROUP = 7, 8, -100
 
@@ -28,7 +37,16 @@ def limiter(time):
 
 
 def test_what_has_to_be_said_is_said_at_once(limiter):
-    assert [limiter.reserve(CHAT) for _ in range(IN_ALL)] == [0.0] * IN_ALL
+    assert [limiter.reserve(person) for person in range(1, IN_ALL + 1)] == [0.0] * IN_ALL
+
+
+def test_one_chat_does_not_use_up_what_all_share(limiter, time):
+    """C167: two thousand answers to one person leave room at every moment."""
+    waits = [limiter.reserve(CHAT) for _ in range(3 * MAX_CHAT_CALLS_PER_SECOND)]
+    assert waits == [float(second) for second in range(3) for _ in range(MAX_CHAT_CALLS_PER_SECOND)]
+    assert limiter.reserve(OTHER) == 0
+    time.now += 2.5
+    assert [limiter.reserve(person) for person in range(100, 100 + IN_ALL - 6)] == [0.0] * (IN_ALL - 6)
 
 
 def test_the_process_as_a_whole_keeps_below_thirty_calls_a_second(limiter):

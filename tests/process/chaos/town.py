@@ -207,6 +207,7 @@ async def opened(
             "PTB_TIMEDELTA": "true",  # else the library warns at each 429, and warnings are errors here
             "LEASE_SECONDS": str(LEASE),
             "GRACE_SECONDS": "5",
+            "MESSAGES_PER_MINUTE": "10000",
             "CONTEXT_TRIGGER_MESSAGES": "8",
             "CONTEXT_KEEP_MESSAGES": "4",
         } | changes
