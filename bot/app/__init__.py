@@ -15,6 +15,7 @@ from bot.app.parts import claude, connected, expire_after, make_turns, opened, p
 from bot.app.serving import Parts, serve
 from bot.errors import StartError, StoreError
 from bot.ops.clock import SystemClock
+from bot.ops.descriptors import raise_file_limit
 from bot.ops.metrics import Metrics
 from bot.ports import Clock
 from bot.settings import Settings
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None = None) -> None:
     """Answer people until `leave` is set, then finish what runs within GRACE_SECONDS."""
     clock = clock or SystemClock()
+    raise_file_limit()
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(opened(settings, clock))
         bot = await stack.enter_async_context(connected(settings))

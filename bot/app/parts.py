@@ -32,7 +32,7 @@ from bot.agent.transcriber import Transcriber
 from bot.app.installed import installed_tools
 from bot.app.measured import MeasuredModel
 from bot.compaction import Compactor, Summariser, Triggers
-from bot.errors import StartError, StoreError, StoreUnavailable
+from bot.errors import StartError, StoreUnavailable
 from bot.ops.metrics import Metrics
 from bot.ports import Clock, Model
 from bot.purse import Purse
@@ -68,12 +68,9 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Store]:
 
 
 async def prepare(store: Store, settings: Settings) -> None:
-    """Make what is missing. A bot whose role may not do that still works on what `bot check --repair` made."""
-    try:
-        for sentence in await schema.ensure(store.database, expire_after(settings)):
-            log.info("mended: %s", sentence)
-    except StoreError as fault:
-        log.warning("indexes and validators could not be checked (%s); run `bot check --repair`", fault)
+    """Make what is missing, as far as the bot's user may. Raises StartError where the bot cannot do without it."""
+    for sentence in await schema.ensure_needed(store.database, expire_after(settings)):
+        log.info("mended: %s", sentence)
 
 
 def expire_after(settings: Settings) -> int:

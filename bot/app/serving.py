@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -22,6 +23,7 @@ from bot.app.parts import choices, purse
 from bot.errors import StoreError
 from bot.lifecycle import Lifecycle
 from bot.ops.health import Health, Ping
+from bot.ops.http_server import HttpServer
 from bot.ops.leading import while_leading
 from bot.ops.metrics import Metrics
 from bot.ops.stopping import unless
@@ -108,10 +110,10 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     )
     metrics.watch_lanes(worker.lanes)
 
-    routes = (metrics.route(), *intake.routes)
-    async with Health(settings.port, {"mongodb": store.ping, **intake.pings}, routes) as health:
+    health = Health({"mongodb": store.ping, **intake.pings})
+    async with _ports(settings, [*health.routes(), *intake.routes], metrics) as port:
         await intake.begin()
-        log.info("@%s is ready; health answers on port %d", bot.username, health.port)
+        log.info("@%s is ready; health answers on port %d", bot.username, port)
         async with asyncio.TaskGroup() as group:
             group.create_task(unless(leave, intake.run()), name="intake")
             group.create_task(unless(leave, commands.publish(bot)), name="menu")
@@ -119,6 +121,19 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
             group.create_task(unless(leave, _keep_learning(turns, store)), name="scales")
             group.create_task(worker.run(leave, grace_seconds=settings.grace_seconds), name="worker")
     await hints.close()
+
+
+@asynccontextmanager
+async def _ports(settings: Settings, routes: Sequence[web.RouteDef], metrics: Metrics) -> AsyncIterator[int]:
+    """PORT with all routes, and METRICS_PORT with the metrics' where one is set; the number of the first."""
+    shared = routes if settings.metrics_port is not None else (*routes, metrics.route())
+    async with AsyncExitStack() as stack:
+        server = await stack.enter_async_context(HttpServer(settings.host, settings.port, shared))
+        if settings.metrics_port is not None:
+            await stack.enter_async_context(
+                HttpServer(settings.metrics_host, settings.metrics_port, [metrics.route()], setting="METRICS_PORT")
+            )
+        yield server.port
 
 
 def _polling(parts: Parts, receive: Receive) -> Intake:

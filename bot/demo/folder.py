@@ -55,6 +55,7 @@ def held(path: Path) -> Iterator[Folder]:
     """The folder, made if it is missing, ours alone for as long as the block runs."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.chmod(0o700)  # also where it was there before: all that is said is in it
         file = (path / "lock").open("a", encoding="ascii")
     except OSError as fault:
         raise StartError(f"{path} cannot be used as the demo's folder: {fault.strerror}.") from None

@@ -49,6 +49,7 @@ DEMO_SETTINGS = {
     "SILENCE_SECONDS": "30",
     "GRACE_SECONDS": "3",
     "LEASE_SECONDS": "3",
+    "HOST": "127.0.0.1",
     "PORT": "0",
     "LOG_LEVEL": "INFO",
     "LOG_FORMAT": "json",

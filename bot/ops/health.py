@@ -2,68 +2,48 @@
 
 `/healthz` answers as long as the event loop turns. `/readyz` asks every part through the ping it brought, all at once
 and each for a bounded time, and names the failing parts; their error texts, which may hold addresses, go nowhere.
+However many ask, the parts are asked at most once in FRESH_SECONDS.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Self
+from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
-
-from bot.errors import StartError
 
 Ping = Callable[[], Awaitable[object]]
 """Returns when its part works, raises when it does not."""
 
-_WHY = {
-    errno.EADDRINUSE: "another program uses it already",
-    errno.EACCES: "this user may not open it",
-}
-
-LINGERING_SECONDS = 1.0
-"""For how long the rest of a body that was refused is read and thrown away, so that the refusal is heard."""
-LEAVING_SECONDS = 5.0
+FRESH_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 
 
 class Health:
-    """The HTTP answers on PORT, open inside `async with`."""
+    """The two questions, and the routes at which they are asked."""
 
-    def __init__(
-        self, port: int, pings: Mapping[str, Ping], routes: Sequence[web.RouteDef] = (), *, patience: float = 2.0
-    ) -> None:
-        self.port = port
-        """Once open, the port in use: 0 asks for any free one."""
+    def __init__(self, pings: Mapping[str, Ping], *, patience: float = 2.0, fresh: float = FRESH_SECONDS) -> None:
         self._pings = pings
         self._patience = patience
+        self._fresh = fresh
         self._failing: tuple[str, ...] = ()
-        app = web.Application()
-        app.add_routes([web.get("/healthz", self._alive), web.get("/readyz", self._ready), *routes])
-        self._runner = web.AppRunner(
-            app, access_log=None, lingering_time=LINGERING_SECONDS, shutdown_timeout=LEAVING_SECONDS
-        )
+        self._asked_at = 0.0
+        self._asking: asyncio.Task[tuple[str, ...]] | None = None
 
-    async def __aenter__(self) -> Self:
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, "0.0.0.0", self.port).start()  # noqa: S104 - probes come from outside
-        except OSError as error:
-            await self._runner.cleanup()
-            why = _WHY.get(error.errno or 0, "the system refuses it")
-            raise StartError(f"PORT {self.port} cannot be opened: {why}.") from None
-        self.port = self._runner.addresses[0][1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._runner.cleanup()
+    def routes(self) -> list[web.RouteDef]:
+        """Where the questions are asked."""
+        return [web.get("/healthz", self._alive), web.get("/readyz", self._ready)]
 
     async def failing(self) -> tuple[str, ...]:
-        """The names of the parts that do not work now."""
+        """The names of the parts that did not work a moment ago."""
+        now = asyncio.get_running_loop().time()
+        if self._asking is None or (self._asking.done() and now - self._asked_at >= self._fresh):
+            self._asked_at, self._asking = now, asyncio.create_task(self._ask(), name="readiness")
+        return await asyncio.shield(self._asking)  # one who leaves takes the answer from nobody else
+
+    async def _ask(self) -> tuple[str, ...]:
         outcomes = await asyncio.gather(
             *(asyncio.wait_for(ping(), self._patience) for ping in self._pings.values()), return_exceptions=True
         )

@@ -1,12 +1,15 @@
 """Every number the bot tells of itself, declared here and nowhere else, and the route that tells them: `/metrics`.
 
-They are this process's own, in a registry of their own, and cost no question to the database. No label names a person,
+They are this process's own, in a registry of their own, and cost no question to the database. However many ask, they
+are written out at most once in FRESH_SECONDS for each format. No label names a person,
 a Place or a Session. What waits is the database's to tell: the deploy notes
 name the query.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Callable
 from datetime import datetime
 
@@ -15,12 +18,17 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import choose_encoder
 
 TURN_SECONDS = (0.5, 1, 2, 4, 8, 15, 30, 60, 120, 240)
+FRESH_SECONDS = 1.0
+MAX_COPIES = 8
+"""Formats that are kept at hand: whoever asks may name any version of one."""
 
 
 class Metrics:
     """The metrics of one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, fresh: float = FRESH_SECONDS) -> None:
+        self._fresh = fresh
+        self._copies: dict[str, tuple[float, bytes]] = {}
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         self.updates = Counter("bot_updates", "Updates taken in from Telegram, by kind", ["kind"], registry=registry)
@@ -53,4 +61,11 @@ class Metrics:
 
     async def _tell(self, request: web.Request) -> web.Response:
         encode, kind = choose_encoder(request.headers.get("Accept", ""))
-        return web.Response(body=encode(self._registry), headers={"Content-Type": kind})
+        now = asyncio.get_running_loop().time()
+        written_at, body = self._copies.get(kind, (-math.inf, b""))
+        if now - written_at >= self._fresh:
+            body = encode(self._registry)
+            if len(self._copies) >= MAX_COPIES:
+                self._copies.clear()
+            self._copies[kind] = now, body
+        return web.Response(body=body, headers={"Content-Type": kind})

@@ -31,6 +31,7 @@ from bot.settings.values import (
     SHARED_IDS,
     Address,
     DatabaseName,
+    IpAddress,
     Level,
     ModelName,
     ModelNames,
@@ -56,6 +57,8 @@ _PLACEHOLDER = "put-your-"
 _UNASKED = "default_factory_not_called"
 """Pydantic's remark on a computed default that it left out because something else was wrong."""
 
+LOOPBACK, EVERYWHERE = "127.0.0.1", "0.0.0.0"  # noqa: S104 - where Telegram, or its proxy, has to come in
+
 _DAY = 86_400
 _YEAR = 365 * _DAY
 _PASSWORD = re.compile(r"://[^/@]*?:(?P<password>.*)@")
@@ -63,6 +66,10 @@ _PASSWORD = re.compile(r"://[^/@]*?:(?P<password>.*)@")
 
 def _access(known: Mapping[str, Any]) -> Literal["open", "list"]:
     return "list" if known.get("allowed_user_ids") else "open"
+
+
+def _host(known: Mapping[str, Any]) -> str:
+    return EVERYWHERE if known.get("webhook_url") else LOOPBACK
 
 
 class Settings(BaseModel):
@@ -150,10 +157,20 @@ class Settings(BaseModel):
         None, description="Public https address under which Telegram delivers updates; unset: long polling"
     )
     webhook_secret: WebhookSecret | None = Field(
-        None, description="Shared secret of the webhook: letters, digits, `_` and `-`; required with `WEBHOOK_URL`"
+        None,
+        description="Shared secret of the webhook: at least 32 letters, digits, `_` and `-`; required with "
+        "`WEBHOOK_URL`",
+    )
+    host: IpAddress = Field(
+        default_factory=_host,
+        description="Address that `PORT` is opened on; unset: 127.0.0.1, or 0.0.0.0 where `WEBHOOK_URL` is set",
     )
     port: int = Field(
         8080, ge=0, le=65_535, description="Port of the webhook, `/healthz`, `/readyz` and `/metrics`; 0 = any free one"
+    )
+    metrics_host: IpAddress = Field(LOOPBACK, description="Address that `METRICS_PORT` is opened on")
+    metrics_port: int | None = Field(
+        None, ge=0, le=65_535, description="Port of `/metrics` alone; unset: it is on `PORT` beside the rest"
     )
     workers: int = Field(32, ge=1, le=1000, description="Turns that run side by side in one process")
     owner_lanes: int = Field(

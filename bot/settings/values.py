@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import SplitResult, urlsplit
@@ -14,7 +15,7 @@ SHARED_IDS = {1087968824: "anonymous group admins", 136817688: "channels", 77700
 
 _APPENDED = re.compile(r"/(bot[^/]*|file|v\d+|messages)$")
 _TOKEN = re.compile(r"\d+:[\w-]+", re.ASCII)
-_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}", re.ASCII)
+_SECRET = re.compile(r"[A-Za-z0-9_-]{32,256}", re.ASCII)
 _DATABASE = re.compile(r"[A-Za-z0-9_-]{1,63}", re.ASCII)
 _OF_MONGODB = {"admin", "config", "local"}
 _MONGODB = re.compile(r"mongodb(\+srv)?://[^/\s]+", re.ASCII)
@@ -81,6 +82,13 @@ def _readable(path: Path) -> Path:
     return path
 
 
+def _ip_address(value: str) -> str:
+    try:
+        return str(ip_address(value))
+    except ValueError:
+        raise ValueError("must be an IP address of this machine, such as 127.0.0.1 or 0.0.0.0") from None
+
+
 def _webhook_url(value: str) -> str:
     parts = _address(value)
     if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "localhost"}:
@@ -90,7 +98,7 @@ def _webhook_url(value: str) -> str:
 
 def _webhook_secret(value: SecretStr) -> SecretStr:
     if not _SECRET.fullmatch(value.get_secret_value()):
-        raise ValueError("must be 1 to 256 letters, digits, _ and -, as Telegram asks")
+        raise ValueError("must be 32 to 256 letters, digits, _ and -: make it with `openssl rand -hex 32`")
     return value
 
 
@@ -118,6 +126,7 @@ Level = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(
 Token = Annotated[SecretStr, AfterValidator(_telegram_token)]
 DatabaseName = Annotated[str, AfterValidator(_database_name)]
 MongoUri = Annotated[SecretStr, AfterValidator(_mongodb_uri)]
+IpAddress = Annotated[str, AfterValidator(_ip_address)]
 WebhookUrl = Annotated[str, AfterValidator(_webhook_url)]
 WebhookSecret = Annotated[SecretStr, AfterValidator(_webhook_secret)]
 TextFile = Annotated[Path, AfterValidator(_readable)]

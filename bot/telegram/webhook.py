@@ -7,6 +7,7 @@ does not carry the secret learns nothing, and nothing that was sent comes back i
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import logging
@@ -26,16 +27,21 @@ log = logging.getLogger(__name__)
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - the header's name
 LARGEST_UPDATE = 1_000_000
+BODY_SECONDS = 10.0
+"""How long a body may take to arrive."""
 AGAIN_SECONDS = 2
 
 
 class Webhook:
     """One address for updates, and the secret that opens it."""
 
-    def __init__(self, url: str, secret: str, receive: Callable[..., Awaitable[None]]) -> None:
+    def __init__(
+        self, url: str, secret: str, receive: Callable[..., Awaitable[None]], *, body_seconds: float = BODY_SECONDS
+    ) -> None:
         self._url = url
         self._secret = secret
         self._receive = receive
+        self._body_seconds = body_seconds
 
     async def announce(self, bot: Bot) -> None:
         """Tell Telegram where to deliver. What waits there is not dropped."""
@@ -51,13 +57,9 @@ class Webhook:
         return [web.post(urlsplit(self._url).path or "/", self._post)]
 
     async def _post(self, request: web.Request) -> web.Response:
-        if not self._is_telegram(request):
-            return web.Response(status=403)
-        if request.content_type != "application/json":
-            return web.Response(status=415)
-        if (request.content_length or 0) > LARGEST_UPDATE:
-            return web.Response(status=413)
-        update = _parsed(await request.read())  # it stops at the application's own limit, just above ours
+        if status := self._refusal(request):
+            return web.Response(status=status)
+        update = _parsed(await self._read(request))
         if update is None:
             return web.Response(status=400)
         try:
@@ -65,6 +67,22 @@ class Webhook:
         except StoreError:
             return web.Response(status=503, headers={"Retry-After": str(AGAIN_SECONDS)})
         return web.Response()
+
+    def _refusal(self, request: web.Request) -> int:
+        """The status that refuses a request by its head alone; 0: it may go on."""
+        if not self._is_telegram(request):
+            return 403
+        if request.content_type != "application/json":
+            return 415
+        return 413 if (request.content_length or 0) > LARGEST_UPDATE else 0
+
+    async def _read(self, request: web.Request) -> bytes:
+        """The body; the application's own limit, just above ours, stops one whose size was not announced."""
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                return await request.read()
+        except (TimeoutError, ConnectionError):
+            raise web.HTTPRequestTimeout(text="") from None
 
     def _is_telegram(self, request: web.Request) -> bool:
         given = request.headers.get(SECRET_HEADER, "")

@@ -1,7 +1,9 @@
 """Makes a mongod that knows only its root user ready for the bot: a replica set of one, the roles, a user for each.
 
 Safe to repeat: what exists is set anew, so a changed password or the collections of a new release take effect at the
-next start. No role but root's can drop anything. `viewer` and `reader` are for people: the first sees counts and ids
+next start. No role but root's can drop anything or say what the view shows: whoever could would make it show text to
+`viewer`. What MongoDB cannot forbid to `schema`: an index that makes documents expire, a validator that lets all pass.
+`viewer` and `reader` are for people: the first sees counts and ids
 without a word of text, the second reads every word and is for the rare case that needs it.
 """
 
@@ -18,6 +20,8 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.database import Database
 from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
+
+from bot.store.shape import OVERVIEW
 
 Document = dict[str, Any]
 
@@ -62,7 +66,6 @@ ROLES = (
     Role(
         "schema",
         collections=("createCollection", "collMod", "createIndex", "dropIndex", "listIndexes"),
-        view=("createCollection", "collMod"),
         database=("listCollections",),
     ),
     Role("viewer", view=("find",), database=("listCollections",)),
@@ -84,9 +87,11 @@ def prepare(environ: Mapping[str, str]) -> None:
         with _client(host, directConnection=True, **root) as client:
             _initiate(client, host)
         with _client(host, replicaSet="rs0", **root) as client:
+            database = client[environ.get("MONGODB_DATABASE") or "bot"]
             for role, password in passwords.items():
-                _define(client[environ.get("MONGODB_DATABASE") or "bot"], role)
-                _admit(client.admin, environ.get("MONGODB_DATABASE") or "bot", role, password)
+                _define(database, role)
+                _admit(client.admin, database.name, role, password)
+            _show(database)
     except ServerSelectionTimeoutError:
         raise SystemExit(f"MongoDB at {host} does not answer; its own log says why.") from None
     except OperationFailure as error:
@@ -119,6 +124,12 @@ def _define(database: Database[Document], role: Role) -> None:
     known = database.command("rolesInfo", role.name)["roles"]
     command = "updateRole" if known else "createRole"
     database.command(command, role.name, privileges=role.privileges(database.name), roles=[])
+
+
+def _show(database: Database[Document]) -> None:
+    """The view, as this release shows it."""
+    known = list(database.list_collections(filter={"name": VIEW}))
+    database.command({"collMod" if known else "create": VIEW, **OVERVIEW[VIEW]})
 
 
 def _admit(admin: Database[Document], database: str, role: Role, password: str) -> None:

@@ -14,7 +14,7 @@ from telegram import Bot
 from bot.demo.telegram.server import TelegramServer
 from bot.errors import StartError, StoreError, StoreUnavailable
 from bot.ops.clock import ManualClock
-from bot.ops.health import Health
+from bot.ops.http_server import HttpServer
 from bot.store.memory_inbox import MemoryInbox
 from bot.telegram.gateway import Gateway
 from bot.telegram.hints import Hints
@@ -24,7 +24,7 @@ from bot.telegram.poller import ALLOWED_UPDATES
 from bot.telegram.receiver import Gate, Receiver
 from bot.telegram.webhook import SECRET_HEADER, Webhook
 
-SECRET = "planted_Secret-1"
+SECRET = "planted_Secret-1-of-32-characters"
 MARKUP = "<script>alert('planted')</script>"
 JSON = {"Content-Type": "application/json", SECRET_HEADER: SECRET}
 
@@ -87,7 +87,7 @@ async def opened(bot, clock, path="/telegram"):
     gate = Gate(lambda _owner: True, IncomingRate(20, clock))
     receiver = Receiver(inbox, account, clock, hints, gate)
     routes = Webhook(f"https://bot.example{path}", SECRET, receiver.receive).routes()
-    async with Health(0, {}, routes) as health:
+    async with HttpServer("127.0.0.1", 0, routes) as health:
         url = f"http://127.0.0.1:{health.port}"
         hook = Webhook(f"{url}{path}", SECRET, receiver.receive)
         async with aiohttp.ClientSession(url) as client:
@@ -262,6 +262,28 @@ async def test_a_body_that_grows_too_large_is_refused_before_its_end(door):
     except aiohttp.ClientError:
         """The server may close while the client still writes."""
     assert sent < 200_000_000
+
+
+async def test_a_body_that_does_not_arrive_is_given_up_and_one_that_breaks_off_is_no_fault(server, caplog):
+    """C167: neither holds a connection, and neither fills the log."""
+    async with Bot(server.token, base_url=server.base_url) as bot:
+        hook = Webhook("https://bot.example/telegram", SECRET, bot.initialize, body_seconds=0.1)
+        async with HttpServer("127.0.0.1", 0, hook.routes()) as http, asyncio.timeout(20):
+            lines = ("POST /telegram HTTP/1.1", "Host: x", "Content-Type: application/json", "Content-Length: 99")
+            head = "\r\n".join([*lines, f"{SECRET_HEADER}: {SECRET}", "", "{"]).encode()
+            reader, writer = await asyncio.open_connection("127.0.0.1", http.port)
+            writer.write(head)
+            assert (await reader.readline()).startswith(b"HTTP/1.1 408")
+            assert (await reader.read()).endswith(b"\r\n\r\n")
+            writer.close()
+            _, broken = await asyncio.open_connection("127.0.0.1", http.port)
+            broken.write(head)
+            while not http._working:  # noqa: ASYNC110 - the route has no event to wait for
+                await asyncio.sleep(0)
+            broken.transport.abort()
+            while http._working:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0)
+    assert caplog.records == []
 
 
 async def test_nothing_that_was_sent_comes_back(door):

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from bot.ops.http_server import MAX_CONNECTIONS
 from bot.settings import Settings
 from deploy.mongo.users import COLLECTIONS, ROLES
 
@@ -115,6 +116,27 @@ def test_a_stop_leaves_more_time_than_the_bot_takes():
     grace = Settings.model_fields["grace_seconds"].default
     assert int(found(r"stop_grace_period: (\d+)s\n    depends_on", "compose.yaml")) > grace
     assert int(found(r"TimeoutStopSec=(\d+)", "bot.service")) > grace
+
+
+def test_files_and_memory_are_bounded_and_the_port_is_open_inside_the_image_only():
+    """C167: a limit of files far above what the port may take, a limit of memory below the machine's."""
+    assert int(found(r"nofile: {soft: (\d+), hard: \1}", "compose.yaml")) >= 10 * MAX_CONNECTIONS
+    assert int(found(r"LimitNOFILE=(\d+)", "bot.service")) >= 10 * MAX_CONNECTIONS
+    assert (found(r"mem_limit: (\w+)", "compose.yaml"), found(r"MemoryMax=(\w+)", "bot.service")) == ("1g", "1G")
+    assert found(r"HOST=(\S+)", "Dockerfile") == "0.0.0.0"
+    assert "HOST" not in re.findall(r"^\w+(?==)", read("bot.service"), re.MULTILINE)
+
+
+def test_the_schemas_password_is_alone_in_a_container_without_secrets_or_a_way_out():
+    """What its user could do, MongoDB cannot forbid; the token it could send somewhere is not there."""
+    services = {part.partition(":")[0].strip(): part for part in re.split(r"\n  (?=[\w-]+:\n)", read("compose.yaml"))}
+    assert {name for name, part in services.items() if "SCHEMA_PASSWORD" in part} == {"setup", "schema"}
+    secret = {name.upper() for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
+    told = dict(re.findall(r"^      ([A-Z_]+): (.+)$", services["schema"], re.MULTILINE))
+    assert secret - {"MONGODB_URI"} | {"MCP_SERVERS"} <= told.keys()
+    for name in ("setup", "schema"):
+        assert "networks: [inside]" in services[name]
+    Settings.read({name: value.strip('"') for name, value in told.items()} | {"MONGODB_URI": "mongodb://mongo"})
 
 
 def test_what_compose_tells_the_bot_is_a_setting():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from pymongo.database import Database
 from pymongo.errors import OperationFailure
 
 from bot.demo.mongod import find
-from bot.errors import StartError
+from bot.errors import StartError, StoreError
 from bot.session import CompactionState, Summary, Usage
 from bot.store import schema, shape
 from bot.store.documents import from_session
@@ -139,6 +140,10 @@ TRIES = {
     "overview": lambda database: database[VIEW].find_one(),
     "createIndex": lambda database: database.lanes.create_index("ready"),
     "collMod": lambda database: database.command("collMod", "sessions", validationLevel="moderate"),
+    "redefineView": lambda database: database.command(
+        "collMod", VIEW, viewOn="sessions", pipeline=[{"$project": {"title": 1}}]
+    ),
+    "makeView": lambda database: database.command("create", "all_words", viewOn="sessions", pipeline=[]),
     "drop": lambda database: database.drop_collection("sessions"),
     "dropDatabase": lambda database: database.client.drop_database("bot"),
     "renameCollection": lambda database: database.sessions.rename("stolen"),
@@ -193,12 +198,150 @@ def test_the_bot_needs_nothing_mended_that_it_may_not_mend(environ, documents):
     assert differences(environ, "bot", schema.inspect) == []
 
 
-def test_an_older_overview_can_be_changed_by_the_schemas_user(environ, documents):
-    with login(environ, "schema") as database, login(environ, "viewer") as seen:
+def test_an_older_overview_is_renewed_by_the_setup(environ, documents):
+    """The schema's user can say that it differs, and no more: whoever could redefine it could make it show text."""
+    with login(environ, "root") as database, login(environ, "viewer") as seen:
         database.command("collMod", VIEW, viewOn="sessions", pipeline=[{"$project": {"ownerId": 1}}])
         assert all(shown.keys() == {"_id", "ownerId"} for shown in seen[VIEW].find())
-        assert differences(environ, "schema", schema.ensure) == [f"View {VIEW} is another one."]
+        assert differences(environ, "schema", schema.inspect) == [f"View {VIEW} is another one."]
+        with pytest.raises(StoreError):
+            differences(environ, "schema", schema.ensure)
+        prepare(environ)
         assert all("messages" in shown for shown in seen[VIEW].find())
+
+
+def collmod(name, **options):
+    return lambda database: database.command("collMod", name, **options)
+
+
+def other_index(*keys, **options):
+    def put(database):
+        database.sessions.drop_index(options["name"])
+        database.sessions.create_index([*keys], **options)
+
+    return put
+
+
+def weaker(change):
+    """The validator of Sessions, after `change` to its fields."""
+    [sessions] = [one for one in shape.collections(1800) if one.name == "sessions"]
+    rules = copy.deepcopy(sessions.validator)
+    change(rules["$jsonSchema"])
+    return collmod("sessions", validator=rules)
+
+
+PLACE = (("ownerId", 1), ("chatId", 1), ("threadId", 1))
+ACTIVE = {"status": "active"}
+FAULTS: dict[str, tuple[Callable[[Any], object], str]] = {
+    "no unique index": (lambda database: database.sessions.drop_index("one_active"), "sessions.one_active is missing"),
+    "no expiry": (lambda database: database.archive.drop_index("expiry"), "archive.expiry is missing"),
+    "not unique": (
+        other_index(*PLACE, name="one_active", partialFilterExpression=ACTIVE),
+        "sessions.one_active is another one",
+    ),
+    "other keys": (
+        other_index(("ownerId", 1), name="one_active", unique=True, partialFilterExpression=ACTIVE),
+        "sessions.one_active is another one",
+    ),
+    "another filter": (
+        other_index(*PLACE, name="one_active", unique=True, partialFilterExpression={"status": "closed"}),
+        "sessions.one_active is another one",
+    ),
+    "another collation": (
+        other_index(*PLACE, name="one_active", unique=True, partialFilterExpression=ACTIVE, collation={"locale": "en"}),
+        "sessions.one_active is another one",
+    ),
+    "expires at once": (
+        collmod("sessions", index={"name": "idle_ttl", "expireAfterSeconds": 1}),
+        "sessions.idle_ttl expires after 1 s",
+    ),
+    "a strange expiry": (
+        lambda database: database.sessions.create_index("createdAt", name="mine", expireAfterSeconds=1),
+        "sessions.mine makes documents expire",
+    ),
+    "no validator": (collmod("sessions", validator={}), "Collection sessions has another validator"),
+    "only warned": (collmod("sessions", validationAction="warn"), "Collection sessions has another validator"),
+    "not checked": (collmod("sessions", validationLevel="off"), "Collection sessions has another validator"),
+    "a date may be absent": (
+        weaker(lambda rules: rules["required"].remove("lastActive")),
+        "Collection sessions has another validator",
+    ),
+    "a date may be null": (
+        weaker(lambda rules: rules["properties"]["lastActive"].update(bsonType=["date", "null"])),
+        "Collection sessions has another validator",
+    ),
+    "any field": (
+        weaker(lambda rules: rules.update(additionalProperties=True)),
+        "Collection sessions has another validator",
+    ),
+    "any field of a kind": (
+        weaker(lambda rules: rules.update(patternProperties={".*": {}})),
+        "Collection sessions has another validator",
+    ),
+}
+
+
+@pytest.mark.parametrize(("break_it", "sentence"), FAULTS.values(), ids=FAULTS)
+def test_the_bot_does_not_start_without_what_it_relies_on(break_it, sentence, environ, documents):
+    """Neither uniqueness, expiry nor a validator can be done without, and its own user may mend none."""
+    with login(environ, "root") as database:
+        break_it(database)
+    try:
+        with pytest.raises(StartError, match=re.escape(sentence)) as refused:
+            differences(environ, "bot", schema.ensure_needed)
+        assert len(str(refused.value).splitlines()) == 1
+    finally:
+        differences(environ, "root", schema.ensure)
+    assert differences(environ, "bot", schema.ensure_needed) == []
+
+
+HARMLESS = {
+    "a slower index": lambda database: database.sessions.drop_index("owner_recent"),
+    "an index of one's own": lambda database: database.sessions.create_index("title", name="own"),
+    "a field of a newer version": weaker(lambda rules: rules["properties"].update(mood={"bsonType": "string"})),
+    "a value of a newer version": weaker(lambda rules: rules["properties"]["status"]["enum"].append("paused")),
+    "a field in a record": weaker(
+        lambda rules: rules["properties"]["usage"]["properties"].update(thoughts={"bsonType": "int"})
+    ),
+}
+
+
+@pytest.mark.parametrize("change", HARMLESS.values(), ids=HARMLESS)
+def test_the_bot_starts_beside_what_a_newer_version_or_the_operator_has_added(change, environ, documents):
+    """At an upgrade the repair comes first: until then the old version must be able to start again."""
+    with login(environ, "root") as database:
+        change(database)
+    try:
+        assert differences(environ, "bot", schema.ensure_needed) == []
+    finally:
+        differences(environ, "root", schema.ensure)
+
+
+def test_on_an_empty_database_the_bot_does_not_start(environ, documents):
+    """Whoever may insert may make a collection, but no index."""
+    with login(environ, "root") as database:
+        actions = ["find", "insert", "update", "remove", "listIndexes", "listCollections"]
+        role = {"resource": {"db": "empty", "collection": ""}, "actions": actions}
+        database.client["empty"].command("createRole", "bot", privileges=[role], roles=[])
+        database.client.admin.command(
+            "createUser", "eve", pwd="eve-0123456789ab", roles=[{"role": "bot", "db": "empty"}]
+        )
+    uri = f"mongodb://eve:eve-0123456789ab@{environ['MONGODB_HOST']}/?replicaSet=rs0"
+
+    async def start():
+        async with AsyncMongoClient[dict[str, Any]](uri) as client:
+            await schema.ensure_needed(client["empty"], 1800)
+
+    with pytest.raises(
+        StartError, match=r"may not mend what the bot needs .*: Index sessions.one_active is missing; .* more"
+    ):
+        asyncio.run(start())
+
+
+def test_a_user_that_may_not_look_is_told_so(environ, documents):
+    """Whether the indexes are there cannot be known then."""
+    with pytest.raises(StartError, match="MONGODB_URI: its user cannot see"):
+        differences(environ, "viewer", schema.ensure_needed)
 
 
 def test_every_collection_of_the_schema_is_one_the_bot_may_use():

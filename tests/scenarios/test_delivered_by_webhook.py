@@ -11,7 +11,7 @@ import pytest
 from bot.demo.claude.faults import Fault
 from bot.telegram.webhook import SECRET_HEADER
 
-SECRET = "planted_Secret-1"
+SECRET = "planted_Secret-1-of-32-characters"
 
 
 @pytest.fixture

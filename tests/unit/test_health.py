@@ -8,8 +8,8 @@ import logging
 import aiohttp
 import pytest
 
-from bot.errors import StartError
 from bot.ops.health import Health
+from bot.ops.http_server import HttpServer
 
 
 class Part:
@@ -36,9 +36,10 @@ async def ask(mongodb):
     async def fine():
         """The other part never fails."""
 
+    health = Health({"mongodb": mongodb.ping, "telegram": fine}, patience=0.05, fresh=0)
     async with (
-        Health(0, {"mongodb": mongodb.ping, "telegram": fine}, patience=0.05) as health,
-        aiohttp.ClientSession(f"http://127.0.0.1:{health.port}") as client,
+        HttpServer("127.0.0.1", 0, health.routes()) as server,
+        aiohttp.ClientSession(f"http://127.0.0.1:{server.port}") as client,
     ):
 
         async def ask(path):
@@ -78,17 +79,33 @@ async def test_the_log_tells_of_changes_only(ask, mongodb, caplog):
     assert [record.getMessage() for record in caplog.records] == ["Not ready: mongodb (OSError)", "Ready again"]
 
 
-async def test_a_taken_port_is_one_sentence_that_names_the_setting():
-    async with Health(0, {}) as health:
-        with pytest.raises(
-            StartError, match=rf"^PORT {health.port} cannot be opened: another program uses it"
-        ) as caught:
-            await Health(health.port, {}).__aenter__()
-    assert caught.value.__cause__ is None
+async def test_one_look_at_the_parts_serves_all_who_ask_in_the_same_second():
+    """C167: neither those who come while the parts are asked, nor those who come just after, ask them again."""
+    asked, answers = 0, asyncio.Event()
+
+    async def ping():
+        nonlocal asked
+        asked += 1
+        await answers.wait()
+        raise OSError
+
+    health = Health({"mongodb": ping}, fresh=3600)
+    waiting = [asyncio.create_task(health.failing()) for _ in range(50)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()  # one who leaves spoils it for nobody
+    answers.set()
+    assert await asyncio.gather(*waiting[1:]) == [("mongodb",)] * 49
+    assert await health.failing() == ("mongodb",)
+    assert asked == 1
 
 
-async def test_the_port_is_free_again_afterwards():
-    async with Health(0, {}) as first:
-        port = first.port
-    async with Health(port, {}) as second:
-        assert second.port == port
+async def test_a_later_question_is_a_new_one():
+    asked = 0
+
+    async def ping():
+        nonlocal asked
+        asked += 1
+
+    health = Health({"mongodb": ping}, fresh=0)
+    assert [await health.failing(), await health.failing()] == [(), ()]
+    assert asked == 2

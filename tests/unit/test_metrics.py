@@ -13,7 +13,7 @@ from bot.agent.scripted import Scripted, fails, says
 from bot.app.measured import MeasuredFrontend, MeasuredModel, counted
 from bot.errors import ModelBusy, StoreUnavailable
 from bot.inbox import Batch, Claim, Entry, Run
-from bot.ops.health import Health
+from bot.ops.http_server import HttpServer
 from bot.ops.metrics import Metrics
 from bot.ports import Request
 from bot.session import Usage
@@ -26,14 +26,15 @@ BATCH = Batch(Claim(lane().id, 1), (Entry(1, lane(), "content", {}, NOON),))
 
 @pytest.fixture
 def metrics():
-    return Metrics()
+    """Each question writes them out anew."""
+    return Metrics(fresh=0)
 
 
 @pytest.fixture
 async def tell(metrics):
     """What `/metrics` says of one metric, by its labels in the order of their names."""
     async with (
-        Health(0, {}, [metrics.route()]) as health,
+        HttpServer("127.0.0.1", 0, [metrics.route()]) as health,
         aiohttp.ClientSession(f"http://127.0.0.1:{health.port}") as client,
     ):
 
@@ -145,3 +146,29 @@ async def test_lanes_and_polls_are_asked_when_they_are_told(metrics, tell):
 async def test_whoever_asks_for_another_format_gets_it(metrics, tell):
     metrics.updates.labels("message").inc()
     assert await tell("bot_updates_total", "application/openmetrics-text") == {("message",): 1}
+
+
+async def test_many_who_ask_get_one_copy():
+    """C167: within a second the numbers are written out once for each format, however many ask."""
+    metrics = Metrics(fresh=3600)
+    asked = 0
+
+    def held():
+        nonlocal asked
+        asked += 1
+        return 7
+
+    metrics.watch_lanes(held)
+    async with (
+        HttpServer("127.0.0.1", 0, [metrics.route()]) as server,
+        aiohttp.ClientSession(f"http://127.0.0.1:{server.port}") as client,
+    ):
+
+        async def ask(accept):
+            async with client.get("/metrics", headers={"Accept": accept}) as answer:
+                return await answer.text()
+
+        formats = ("text/plain", "application/openmetrics-text")
+        told = await asyncio.gather(*(ask(accept) for accept in formats for _ in range(20)))
+    assert asked == len(formats)
+    assert all("bot_lanes_held 7.0" in text for text in told)

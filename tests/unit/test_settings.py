@@ -8,6 +8,7 @@ from bot.errors import SettingsError
 from bot.settings import SHARED_IDS, Settings
 
 TOKEN, KEY, PASSWORD = "4711:planted-token", "planted-key", "planted%40password"
+HOOK = "planted_Hook-1-of-thirty-two-characters"
 GOOD = {
     "TELEGRAM_BOT_TOKEN": TOKEN,
     "ANTHROPIC_API_KEY": KEY,
@@ -198,7 +199,7 @@ def test_the_line_says_what_would_be_right(name, value, said):
     ids=["no scheme", "no host", "torn", "no such port", "a user name", "not encrypted"],
 )
 def test_the_webhook_has_an_address_that_telegram_can_use(url, said):
-    assert problem(WEBHOOK_URL=url, WEBHOOK_SECRET="planted") == f"WEBHOOK_URL {said}"
+    assert problem(WEBHOOK_URL=url, WEBHOOK_SECRET=HOOK) == f"WEBHOOK_URL {said}"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,22 @@ def test_the_webhook_has_an_address_that_telegram_can_use(url, said):
 )
 def test_a_webhook_is_where_its_url_says(url):
     """Telegram delivers to https only; a Bot API server on the same machine may use the loopback."""
-    assert read(WEBHOOK_URL=url, WEBHOOK_SECRET="planted").webhook_url == url
+    assert read(WEBHOOK_URL=url, WEBHOOK_SECRET=HOOK).webhook_url == url
+
+
+def test_the_port_is_open_to_this_machine_only_unless_telegram_has_to_come_in():
+    """C167."""
+    hooked = {"WEBHOOK_URL": "https://bot.example.org", "WEBHOOK_SECRET": HOOK}
+    hosts = [read(), read(**hooked), read(**hooked, HOST="127.0.0.1"), read(HOST="::")]
+    assert [one.host for one in hosts] == ["127.0.0.1", "0.0.0.0", "127.0.0.1", "::"]
+    assert (read().metrics_port, read(METRICS_PORT="9000").metrics_host) == (None, "127.0.0.1")
+
+
+@pytest.mark.parametrize("name", ["HOST", "METRICS_HOST"])
+def test_a_host_is_an_address_and_no_name(name):
+    """Shells set HOST to the machine's name, which would open the port to everybody."""
+    said = f"{name} must be an IP address of this machine, such as 127.0.0.1 or 0.0.0.0"
+    assert problem(**{name: "planted.example.org"}) == said
 
 
 def test_without_a_webhook_url_the_bot_polls():
@@ -219,14 +235,18 @@ def test_a_webhook_needs_a_secret():
     assert problem(WEBHOOK_URL="https://bot.example.org") == line
 
 
-@pytest.mark.parametrize("secret", ["planted secret", "planted!", "ж", "x" * 257], ids=["space", "sign", "ж", "long"])
+@pytest.mark.parametrize(
+    "secret",
+    [f"planted {HOOK}", f"{HOOK}!", f"{HOOK}ж", "x" * 257, "x" * 31],
+    ids=["space", "sign", "ж", "long", "can be guessed"],
+)
 def test_the_secret_is_one_that_telegram_takes(secret):
-    said = "WEBHOOK_SECRET must be 1 to 256 letters, digits, _ and -, as Telegram asks"
+    said = "WEBHOOK_SECRET must be 32 to 256 letters, digits, _ and -: make it with `openssl rand -hex 32`"
     assert problem(WEBHOOK_SECRET=secret) == said
 
 
 def test_the_secret_is_known_to_the_log():
-    assert "planted_Hook-1" in read(WEBHOOK_SECRET="planted_Hook-1").secrets
+    assert HOOK in read(WEBHOOK_SECRET=HOOK).secrets
 
 
 def test_the_transcribers_key_is_known_to_the_log():

@@ -221,7 +221,7 @@ async def hooked(town: Town, **ways: float) -> AsyncIterator[Town]:
     """The town, where Telegram delivers by a webhook to any replica."""
     balancer = Balancer(town.replicas, town.dice, **ways)
     async with balancer.open() as url:
-        town.environ |= {"WEBHOOK_URL": url, "WEBHOOK_SECRET": "a-secret-of-the-tests"}
+        town.environ |= {"WEBHOOK_URL": url, "WEBHOOK_SECRET": "a-secret-of-the-tests-as-long-as-asked"}
         try:
             yield town
         finally:

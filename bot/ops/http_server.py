@@ -1,0 +1,138 @@
+"""The process's HTTP server: whoever reaches its port can take neither its files nor its time.
+
+A connection that sends no whole request is closed after IDLE_SECONDS, whether it is new, kept alive or trickles. There
+are at most MAX_CONNECTIONS, and far fewer than the process may have files: a further one takes the place of the oldest
+that waits. Answers leave at most ANSWERS_PER_SECOND times a second, first come first served; only an update that was
+taken in (a POST answered 200) never waits in that line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Sequence
+from typing import Any, Self, cast
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from bot.errors import StartError
+from bot.ops.descriptors import file_limit
+
+IDLE_SECONDS = 10.0
+MAX_CONNECTIONS = 256
+SHARE_OF_FILES = 4
+"""Connections take at most one in so many of the files that may be open."""
+BACKLOG = 64
+"""So many connections the system accepts before one of them is looked at."""
+ANSWERS_PER_SECOND = 100
+LINGERING_SECONDS = 1.0
+"""For how long the rest of a body that was refused is read and thrown away, so that the refusal is heard."""
+LEAVING_SECONDS = 5.0
+
+_WHY = {
+    errno.EADDRINUSE: "another program uses it already",
+    errno.EACCES: "this user may not open it",
+    errno.EADDRNOTAVAIL: "this machine does not have that address",
+}
+
+
+class HttpServer:
+    """Routes on one address, open inside `async with`. `setting` names its port in the sentence of a failure."""
+
+    def __init__(
+        self, host: str, port: int, routes: Sequence[web.RouteDef], *, setting: str = "PORT", idle: float = IDLE_SECONDS
+    ) -> None:
+        self.port = port
+        """Once open, the port in use: 0 asks for any free one."""
+        self._host = host
+        self._setting = setting
+        self._options: dict[str, Any] = {
+            "access_log": None,
+            "keepalive_timeout": idle,
+            "lingering_time": LINGERING_SECONDS,
+        }
+        self._open: dict[Connection, asyncio.Transport] = {}
+        self._working: set[object] = set()
+        self._line = asyncio.Lock()
+        self._next_answer = 0.0
+        app = web.Application(middlewares=[self._bound])
+        app.add_routes(routes)
+        self._runner = web.AppRunner(app, shutdown_timeout=LEAVING_SECONDS)
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        self._max_connections = min(MAX_CONNECTIONS, file_limit() // SHARE_OF_FILES)
+        loop = asyncio.get_running_loop()
+        try:
+            self._listener = await loop.create_server(self._accept, self._host, self.port, backlog=BACKLOG)
+        except OSError as error:
+            await self._runner.cleanup()
+            why = _WHY.get(error.errno or 0, "the system refuses it")
+            raise StartError(f"{self._setting} {self.port} cannot be opened on {self._host}: {why}.") from None
+        self.port = self._listener.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._listener.close()
+        await self._runner.cleanup()
+
+    def opened(self, connection: Connection, transport: asyncio.Transport) -> None:
+        """Count a new connection in; where there are too many, cut the oldest that waits for something."""
+        while len(self._open) >= self._max_connections:
+            oldest = next((one for one in self._open if one not in self._working), next(iter(self._open)))
+            self._open.pop(oldest).abort()  # a mere close would wait for a reader that never reads
+        self._open[connection] = transport
+
+    def closed(self, connection: Connection) -> None:
+        """Count a connection out."""
+        self._open.pop(connection, None)
+
+    def _accept(self) -> Connection:
+        return Connection(
+            self, cast("web.Server", self._runner.server), loop=asyncio.get_running_loop(), **self._options
+        )
+
+    @web.middleware
+    async def _bound(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self._working.add(request.protocol)
+        try:
+            response = await handler(request)
+        except web.HTTPException:
+            self._working.discard(request.protocol)
+            await self._stand_in_line(request)
+            raise
+        finally:
+            self._working.discard(request.protocol)
+        if request.method != "POST" or response.status != web.HTTPOk.status_code:
+            await self._stand_in_line(request)
+        return response
+
+    async def _stand_in_line(self, request: web.Request) -> None:
+        """Wait for the next moment an answer may leave; whoever has gone meanwhile takes none."""
+        loop = asyncio.get_running_loop()
+        async with self._line:
+            if request.transport is None:
+                return
+            await asyncio.sleep(self._next_answer - loop.time())
+            self._next_answer = loop.time() + 1 / ANSWERS_PER_SECOND
+
+
+class Connection(web.RequestHandler):
+    """One connection, counted by its server for as long as the system holds it."""
+
+    __slots__ = ("_counted_by",)
+
+    def __init__(self, counted_by: HttpServer, manager: web.Server, **options: Any) -> None:
+        super().__init__(manager, **options)
+        self._counted_by = counted_by
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Be counted in before anything is read."""
+        self._counted_by.opened(self, cast("asyncio.Transport", transport))
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Be counted out."""
+        self._counted_by.closed(self)
+        super().connection_lost(exc)
