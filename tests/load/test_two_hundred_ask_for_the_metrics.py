@@ -1,0 +1,67 @@
+"""Two hundred clients that ask `/metrics` all the time slow nobody's turns down. Run by name."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+from contextlib import asynccontextmanager
+from time import perf_counter
+
+import aiohttp
+import pytest
+
+from tests.process.chaos.replica_set import free_port
+from tests.process.conftest import town
+
+__all__ = ["town"]  # the fixture
+
+PAIRS = 5
+MESSAGES = 20
+CLIENTS = 200
+BAR = 1.5
+
+
+@asynccontextmanager
+async def crowd(port):
+    async def ask_all_the_time(client):
+        while True:
+            async with client.get(f"http://127.0.0.1:{port}/metrics") as answer:
+                await answer.read()
+
+    connector = aiohttp.TCPConnector(limit=CLIENTS)
+    async with aiohttp.ClientSession(connector=connector) as client:
+        asking = [asyncio.create_task(ask_all_the_time(client)) for _ in range(CLIENTS)]
+        try:
+            yield
+        finally:
+            for one in asking:
+                one.cancel()
+            await asyncio.gather(*asking, return_exceptions=True)
+
+
+async def p95(town, person):
+    """Of the seconds that each of the person's turns took."""
+    taken = []
+    for number in range(MESSAGES):
+        begun = perf_counter()
+        await town.ask(person, f"hello {number}")
+        taken.append(perf_counter() - begun)
+    return statistics.quantiles(taken, n=20)[-1]
+
+
+@pytest.mark.load
+async def test_two_hundred_who_ask_for_the_metrics_slow_nobody_down(town):
+    """C167."""
+    people = iter([town.telegram.person(3000 + number, f"Person {number}") for number in range(1 + 2 * PAIRS)])
+    port = free_port()
+    ratios = []
+    async with town.bot(PORT=str(port)):
+        await p95(town, next(people))  # warm
+        for _ in range(PAIRS):
+            alone = await p95(town, next(people))
+            async with crowd(port):
+                beside = await p95(town, next(people))
+            ratios.append(beside / alone)
+            sys.stderr.write(f"p95 alone {alone:.3f} s, beside the crowd {beside:.3f} s, ratio {ratios[-1]:.2f}\n")
+    assert statistics.median(ratios) <= BAR
