@@ -8,8 +8,8 @@
     │   ├── AlreadyActive          another Session became active first
     │   ├── LaneLost               our lease ran out; another worker has the lane
     │   ├── Unstorable             no document can hold it, however often it is tried
-    │   ├── SessionGone            closed, erased or expired while the turn ran
-    │   └── SessionTooLarge        the turn would push the document over its own cap
+    │   │   └── SessionTooLarge    the turn would push the document over its own cap
+    │   └── SessionGone            closed, erased or expired while the turn ran
     ├── ModelError
     │   ├── ModelBusy              passes by waiting: overload, rate limit, torn stream
     │   ├── PromptTooLong          does not fit the model's window
@@ -77,6 +77,8 @@ class AlreadyActive(StoreError):
 class Unstorable(StoreError):
     """MongoDB has no way to hold this value."""
 
+    text = "error_unstorable"
+
 
 class LaneLost(StoreError):
     """The lease ran out and another worker has the lane."""
@@ -88,7 +90,7 @@ class SessionGone(StoreError):
     text = "error_session_gone"
 
 
-class SessionTooLarge(StoreError):
+class SessionTooLarge(Unstorable):
     """The Session would outgrow its own cap."""
 
     text = "error_session_too_large"

@@ -2,7 +2,8 @@
 
 The pool of PyMongo Async is not fair (measured: p99 2.6 s against 0.4 s behind a queue), so calls line up here, first
 come first served, below the pool's size. The driver's words never pass on: they quote the values they failed on. What
-counts is whether a write may have happened: Uncertain says perhaps, plain StoreUnavailable says it was never sent.
+counts is whether a write may have happened: Uncertain says perhaps, plain StoreUnavailable says it was never sent; and
+whether it can ever happen: Unstorable says no. Of any other refusal nobody knows: rights and quotas may come back.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from pymongo.errors import (
     BulkWriteError,
     ConnectionFailure,
     DocumentTooLarge,
-    DuplicateKeyError,
     OperationFailure,
     PyMongoError,
     ServerSelectionTimeoutError,
@@ -37,6 +37,9 @@ WAIT_SECONDS = 10.0
 """Longest wait in line: behind calls that all run into their limits, to be told so is better than to wait on."""
 _DUPLICATE_KEY = 11000
 _REFUSED_CREDENTIALS = (13, 18)
+_FINAL = frozenset({15, 22, 52, 56, 57, 121, 10334, 17280, 17419, 17420})
+"""The server's codes for what no document may be: nested too deep (15), broken (22), with a field name it does not take
+(52, 56, 57), not what its validator asks for (121), too large (the rest)."""
 
 
 class Uncertain(StoreUnavailable):
@@ -76,7 +79,7 @@ class Calls:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._slots.release()
-        if isinstance(error, PyMongoError | BSONError | OverflowError | UnicodeError):
+        if isinstance(error, PyMongoError | BSONError | OverflowError | RecursionError | UnicodeError):
             raise _meaning(error) from None
 
 
@@ -86,9 +89,9 @@ def _meaning(error: Exception) -> StoreError:
         return StoreUnavailable(f"MongoDB cannot be reached ({name}).")
     if isinstance(error, DocumentTooLarge):
         return SessionTooLarge()
-    if isinstance(error, BSONError | OverflowError | UnicodeError):
+    if isinstance(error, BSONError | OverflowError | RecursionError | UnicodeError) or _is_final(error):
         return Unstorable(f"MongoDB cannot hold this value ({name}).")
-    if isinstance(error, DuplicateKeyError) or _is_all_duplicates(error):
+    if _codes(error) == {_DUPLICATE_KEY}:
         return Duplicate()
     if _is_doubtful(error):
         return Uncertain(f"MongoDB did not answer in time ({name}).")
@@ -110,7 +113,15 @@ def _is_doubtful(error: Exception) -> bool:
     return broken or unsure or (isinstance(error, PyMongoError) and error.timeout)
 
 
-def _is_all_duplicates(error: Exception) -> bool:
-    if not isinstance(error, BulkWriteError) or error.details.get("writeConcernErrors"):
-        return False
-    return all(fault["code"] == _DUPLICATE_KEY for fault in error.details["writeErrors"])
+def _is_final(error: Exception) -> bool:
+    """Of several documents all were written that could be: what was refused comes again in vain."""
+    codes = _codes(error) - {_DUPLICATE_KEY}
+    return bool(codes) and codes <= _FINAL
+
+
+def _codes(error: Exception) -> set[int | None]:
+    """Why the server refused, document by document; nothing where it may yet undo what it has written."""
+    if isinstance(error, BulkWriteError):
+        refused = error.details["writeErrors"]
+        return set() if error.details.get("writeConcernErrors") else {one["code"] for one in refused}
+    return {error.code} if isinstance(error, OperationFailure) else set()

@@ -23,6 +23,7 @@ from bot.errors import (
     ModelBusy,
     StoreUnavailable,
     TooLate,
+    Unstorable,
 )
 from bot.inbox import Batch, Entry, Record, Run, State
 from bot.telegram import corrections
@@ -149,6 +150,7 @@ class TelegramFrontend:
             return "refused"
         except BotError as error:
             log.warning("failed: %s: %s", type(error).__name__, error)
+            turn = None if isinstance(error, Unstorable) else turn  # trying it again would end the same way
             return await _apologise(reply, turn, *apology(error, language))
         except Exception:  # the edge: the person hears of it, the operator gets the traceback
             log.exception("failed unexpectedly")

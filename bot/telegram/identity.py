@@ -21,6 +21,7 @@ from bot.settings import SHARED_IDS
 from bot.texts import Language, language_of
 
 GENERAL_TOPIC = 1
+LARGEST_DRAFT = 2**53
 _OUTSIDE = frozenset({ChatMemberStatus.LEFT, ChatMemberStatus.BANNED})
 
 
@@ -81,6 +82,8 @@ def stop_of(update: Update) -> Stop | None:
     pressed = update.api_kwargs.get("stopped_message_generation")
     if not pressed or pressed["chat"]["type"] != ChatType.PRIVATE or pressed["chat"]["id"] in SHARED_IDS:
         return None
+    if type(pressed["draft_id"]) is not int or not 0 < pressed["draft_id"] < LARGEST_DRAFT:
+        raise ValueError("it names no draft")  # among several stops at once the greatest counts
     owner, thread = Owner(pressed["chat"]["id"]), pressed.get("message_thread_id")
     return Stop(Lane(owner, Place(owner.id, None if thread == GENERAL_TOPIC else thread)), pressed["draft_id"])
 

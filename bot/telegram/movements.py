@@ -1,6 +1,7 @@
 """Who can be reached no longer, or again, and which groups have moved: what updates tell without asking anything.
 
-It is noted before the updates are taken in, so that whoever answers them knows already.
+It is noted before the updates are taken in, so that whoever answers them knows already. One that tells what can never
+be stored is dropped; the others are taken in.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from bot.owner import Owner
 from bot.ports import Chats, Clock, Json, Owners
 from bot.telegram.identity import contact
-from bot.telegram.receiver import told_by
+from bot.telegram.receiver import dropping, told_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,15 @@ class Movements:
         """`receive`, and what its updates tell."""
 
         async def note_and_receive(*updates: Json) -> None:
-            for update in updates:
-                await self._note(update)
-            await receive(*updates)
+            await receive(*[update for update in updates if await self._is_noted(update)])
 
         return note_and_receive
+
+    async def _is_noted(self, update: Json) -> bool:
+        with dropping(update["update_id"]):
+            await self._note(update)
+            return True
+        return False
 
     async def _note(self, update: Json) -> None:
         match update:

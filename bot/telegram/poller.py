@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any, TypeGuard
 
 from telegram import Bot
 from telegram.error import Conflict, NetworkError, RetryAfter, TelegramError
@@ -29,7 +30,20 @@ POLL_TIMEOUT = timedelta(seconds=25)
 ANSWER_SECONDS = 5
 """How much longer than the poll itself its answer may take."""
 LONGEST_PAUSE = 30
+STUCK_PAUSE = 2
+"""Where all that came is unusable and cannot be confirmed: what comes beside it must not wait for long."""
+LARGEST_ID = 2**53
+"""What a language with doubles for numbers can hold; MongoDB holds more."""
 CONFLICT_PAUSE = 10
+
+
+class NothingUsable(NetworkError):
+    """All that Telegram delivered is no update."""
+
+
+def is_update(found: object) -> TypeGuard[dict[str, Any]]:
+    """Whether it can be stored under its id, and confirmed by it: an offset beyond all sense would confirm the rest."""
+    return isinstance(found, dict) and type(number := found.get("update_id")) is int and abs(number) < LARGEST_ID
 
 
 class Poller:
@@ -86,9 +100,9 @@ class Poller:
             read_timeout=self._timeout.total_seconds() + ANSWER_SECONDS,
         )
         found = answer if isinstance(answer, list) else [answer]
-        updates = [update for update in found if isinstance(update, dict) and isinstance(update.get("update_id"), int)]
+        updates = [update for update in found if is_update(update)]
         if found and not updates:
-            raise NetworkError("the answer holds no updates")
+            raise NothingUsable("the answer holds no updates")
         return updates
 
     async def _attempt(self, step: Callable[[], Awaitable[None]]) -> bool:
@@ -113,7 +127,10 @@ class Poller:
     def _pause(self, failure: Exception) -> float:
         if isinstance(failure, RetryAfter):
             return pause_of(failure).total_seconds()
-        return CONFLICT_PAUSE if isinstance(failure, Conflict) else min(2 ** min(self._failures - 1, 5), LONGEST_PAUSE)
+        if isinstance(failure, Conflict):
+            return CONFLICT_PAUSE
+        longest = STUCK_PAUSE if isinstance(failure, NothingUsable) else LONGEST_PAUSE
+        return float(min(2 ** min(self._failures - 1, 5), longest))
 
 
 def _explained(failure: Exception) -> str:

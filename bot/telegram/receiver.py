@@ -4,20 +4,22 @@ The same for every way in which updates come. Nothing is answered here, so the i
 talk is decided here: a stranger, or somebody who writes in the name of many, gets one sentence and no Session; a chat
 into which a stranger has brought the bot is left again. Who sends more than a person's share is told so, and what is
 beyond it is not taken in; a stop is, from a reserve. While nothing can be stored Telegram keeps what was sent and
-hands it over again, and whoever sent it is told that it has to wait.
+hands it over again, and whoever sent it is told that it has to wait. What can never be stored is dropped alone, and
+whoever sent it is told that, too.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from telegram import Update
 
-from bot.errors import StoreUnavailable, Unstorable
+from bot.errors import StoreError, StoreUnavailable, Unstorable
 from bot.inbox import Entry, Inbox, Kind
 from bot.ops.logs import whereabouts
 from bot.owner import Lane, Owner
@@ -54,6 +56,15 @@ def told_by(raw: Json, read: Callable[[Update], T]) -> T | None:
         return None
 
 
+@contextmanager
+def dropping(update_id: int) -> Iterator[None]:
+    """What is written inside is given up where it can never be stored: to Telegram the update is taken."""
+    try:
+        yield
+    except Unstorable as failure:
+        log.warning("update %d cannot be stored and is dropped: %s", update_id, failure)
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """Who may talk to the bot, and how much each of them at once."""
@@ -75,30 +86,43 @@ class Receiver:
     async def receive(self, *updates: Json) -> None:
         """Accept updates, as sent. Once this returns, Telegram may forget them; raises StoreError if not."""
         read = [self._read(update) for update in updates]
-        entries = [entry for entry in read if isinstance(entry, Entry)]
+        for edit in await self._accept_each([entry for entry in read if isinstance(entry, Entry)]):
+            if edit.kind == "edit":
+                with dropping(edit.id):
+                    await self._inbox.revise(edit.lane, edit.update["message"])
+        for stop in _latest(other for other in read if isinstance(other, Stop)):
+            with dropping(stop.turn):
+                await self._inbox.stop(stop.lane, stop.turn, in_all_topics=stop.in_all_topics)
+
+    async def _accept_each(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Those that were accepted: all at once, or one by one where one of them can never be stored."""
         try:
             await self._accept(*entries)
         except Unstorable:
-            for entry in entries:
-                await self._accept_alone(entry)
+            return [entry for entry in entries if await self._accept_alone(entry)]
         except StoreUnavailable as away:
-            for sender in filter(None, (_sender_of(entry.update) for entry in entries)):
-                self._hints.say(sender.place, away.text, sender.language)
+            for entry in entries:
+                self._say(entry, away)
             raise
-        for edit in (entry for entry in entries if entry.kind == "edit"):
-            await self._inbox.revise(edit.lane, edit.update["message"])
-        for stop in _latest(other for other in read if isinstance(other, Stop)):
-            await self._inbox.stop(stop.lane, stop.turn, in_all_topics=stop.in_all_topics)
+        return entries
 
     async def _accept(self, *entries: Entry) -> None:
         if entries and not await self._inbox.put(*entries):
             log.info("some of the updates from %d on came again", entries[0].id)
 
-    async def _accept_alone(self, entry: Entry) -> None:
-        try:
-            await self._accept(entry)
-        except Unstorable as failure:
-            log.warning("update %d cannot be stored and is dropped: %s", entry.id, failure)
+    async def _accept_alone(self, entry: Entry) -> bool:
+        with dropping(entry.id):
+            try:
+                await self._accept(entry)
+            except Unstorable as never:
+                self._say(entry, never)
+                raise
+            return True
+        return False
+
+    def _say(self, entry: Entry, failure: StoreError) -> None:
+        if (sender := _sender_of(entry.update)) is not None:
+            self._hints.say(sender.place, failure.text, sender.language)
 
     def _read(self, raw: Json) -> Entry | Stop | None:
         """What an update asks; None where it asks nothing of us, or nobody may ask."""

@@ -13,7 +13,8 @@ from bot.store.calls import Calls, Duplicate, Uncertain, within
 
 SECRET = "mongodb://bot:s3cret@host and a person's words"
 ALL_DUPLICATES = {"writeErrors": [{"code": 11000}, {"code": 11000}], "writeConcernErrors": []}
-ONE_OTHER = {"writeErrors": [{"code": 11000}, {"code": 121}], "writeConcernErrors": []}
+ONE_NEVER = {"writeErrors": [{"code": 11000}, {"code": 121}], "writeConcernErrors": []}
+ONE_OTHER = {"writeErrors": [{"code": 121}, {"code": 112}], "writeConcernErrors": []}
 UNSURE = {"writeErrors": [{"code": 11000}], "writeConcernErrors": [{"code": 64}]}
 MEANINGS = {
     "no_server": (vendor.ServerSelectionTimeoutError(SECRET), StoreUnavailable),
@@ -27,8 +28,13 @@ MEANINGS = {
     "bulk_unsure": (vendor.BulkWriteError(UNSURE), Uncertain),
     "duplicate": (vendor.DuplicateKeyError(SECRET, 11000), Duplicate),
     "bulk_duplicates": (vendor.BulkWriteError(ALL_DUPLICATES), Duplicate),
+    "bulk_never": (vendor.BulkWriteError(ONE_NEVER), Unstorable),
     "bulk_other": (vendor.BulkWriteError(ONE_OTHER), StoreError),
-    "refused": (vendor.WriteError(SECRET, 121), StoreError),
+    "not_valid": (vendor.WriteError(SECRET, 121), Unstorable),
+    "too_deep": (vendor.OperationFailure(SECRET, 15), Unstorable),
+    "too_deep_here": (RecursionError(SECRET), Unstorable),
+    "over_quota": (vendor.OperationFailure(SECRET, 8000), StoreError),
+    "conflict": (vendor.WriteError(SECRET, 112), StoreError),
     "forbidden": (vendor.OperationFailure(SECRET, 13), StoreError),
     "too_large": (vendor.DocumentTooLarge(SECRET), SessionTooLarge),
     "not_bson": (InvalidDocument(SECRET), Unstorable),
