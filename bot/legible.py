@@ -1,11 +1,17 @@
-"""A message as a reader sees it, and a summariser: words as they are, everything else in brackets."""
+"""A message as a reader sees it, and a summariser: words as they are, everything else in brackets; and a title."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 
+import regex
+
 from bot.session import Block
+
+MAX_TITLE = 60
+"""Grapheme clusters: what a reader takes for one character."""
+MAX_TITLE_CODE_POINTS = 600
 
 FORWARDED = "[forwarded from "
 """So opens the text that says whom what follows comes from."""
@@ -45,3 +51,18 @@ _LEGIBLE: Mapping[str, Callable[[Block], str]] = {
     "mcp_tool_result": _tool_result,
     "file": _file,
 }
+
+
+def title(text: str) -> str:
+    """Name a Session after its first words, in any script; cut between words where there are any.
+
+    A cut never leaves half a character, and never nothing: a word, or a link, that is too long is cut itself.
+    """
+    line = " ".join(text.split())
+    start = line[:MAX_TITLE_CODE_POINTS]
+    clusters: list[str] = regex.findall(r"\X", start)
+    if len(clusters) <= MAX_TITLE and start == line:
+        return line
+    head = "".join(clusters[: MAX_TITLE - 1])
+    at_word = head if line[len(head) :].startswith(" ") else head.rpartition(" ")[0]
+    return (at_word if len(at_word) * 2 > len(head) else head).rstrip() + "…"

@@ -13,8 +13,6 @@ from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-import regex
-
 from bot.owner import Owner, Place
 
 Block = Mapping[str, Any]
@@ -22,9 +20,6 @@ Role = Literal["user", "assistant"]
 Status = Literal["active", "closed"]
 
 TURNS_REMEMBERED = 64
-MAX_TITLE = 60
-"""Grapheme clusters: what a reader takes for one character."""
-MAX_TITLE_CODE_POINTS = 600
 SCHEMA_VERSION = 1
 
 
@@ -206,8 +201,12 @@ class Session:
         return spoken((message.role, message.content) for message in self.messages if message.turn == turn)
 
     def is_over(self, at: datetime, now: datetime, lifetime: Lifetime) -> bool:
-        """Whether a message sent `at` comes too late for this Session, by idleness or by the Session's age."""
-        return at - self.last_active > lifetime.idle or now - self.created_at > lifetime.max_age
+        """Whether a message sent `at` comes too late for this Session, by idleness or by the Session's age.
+
+        A closed one is over once nobody may resume it any more.
+        """
+        idle = lifetime.idle if self.status == "active" else lifetime.idle + lifetime.resume
+        return at - self.last_active > idle or now - self.created_at > lifetime.max_age
 
     def absorb(self, turn: ClosedTurn) -> None:
         """Become what the store holds once it has committed `turn`."""
@@ -237,10 +236,26 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """How long a Session may be idle, and how old it may become. Elapsed time, never the calendar."""
+    """How long a Session may be idle, how old it may become, and how long a closed one may be resumed.
+
+    Elapsed time, never the calendar; a closed one may be idle for both.
+    """
 
     idle: timedelta
     max_age: timedelta
+    resume: timedelta = timedelta(0)
+
+    def at(self, moment: datetime) -> Alive:
+        """What to ask a store with, for Sessions that are not over at this moment."""
+        return Alive(moment, self)
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """A moment and the lifetime of Sessions: together they say which Sessions are over."""
+
+    at: datetime
+    lifetime: Lifetime
 
 
 def text_block(text: str) -> Block:
@@ -268,21 +283,6 @@ def clean(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {clean(key): clean(inner) for key, inner in value.items()}
     return [clean(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def title(text: str) -> str:
-    """Name a Session after its first words, in any script; cut between words where there are any.
-
-    A cut never leaves half a character, and never nothing: a word, or a link, that is too long is cut itself.
-    """
-    line = " ".join(text.split())
-    start = line[:MAX_TITLE_CODE_POINTS]
-    clusters: list[str] = regex.findall(r"\X", start)
-    if len(clusters) <= MAX_TITLE and start == line:
-        return line
-    head = "".join(clusters[: MAX_TITLE - 1])
-    at_word = head if line[len(head) :].startswith(" ") else head.rpartition(" ")[0]
-    return (at_word if len(at_word) * 2 > len(head) else head).rstrip() + "…"
 
 
 def number(

@@ -22,11 +22,11 @@ from bot.agent.prompt import user_content
 from bot.compaction import Compactor
 from bot.errors import AlreadyActive, PromptTooLong, SessionGone, StoreUnavailable, TooLate
 from bot.inbox import Run
-from bot.legible import legible
+from bot.legible import legible, title
 from bot.ops.stopping import unless
 from bot.owner import Owner, Place
 from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
-from bot.session import Block, ClosedTurn, Lifetime, PromptSize, Role, Session, Usage, number, title, words
+from bot.session import Block, ClosedTurn, Lifetime, PromptSize, Role, Session, Usage, number, words
 from bot.tokens import message_tokens
 
 log = logging.getLogger(__name__)

@@ -15,6 +15,7 @@ ANNAS_CHAT = Place(1001)
 BORIS_CHAT = Place(1002)
 GROUP = Place(-100500)
 LIFETIME = Lifetime(idle=timedelta(minutes=30), max_age=timedelta(days=30))
+ALIVE = Lifetime(timedelta(minutes=30), timedelta(days=30), timedelta(days=7)).at(NOON)
 
 
 def lane(owner: Owner = ANNA, place: Place | None = None) -> Lane:

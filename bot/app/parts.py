@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -36,7 +36,7 @@ from bot.errors import StartError, StoreUnavailable
 from bot.ops.metrics import Metrics
 from bot.ports import Clock, Model
 from bot.purse import Purse
-from bot.session import Lifetime
+from bot.session import Alive, Lifetime
 from bot.settings import Settings
 from bot.store import schema
 from bot.store.mongo import Store, connect
@@ -106,7 +106,7 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
     await count.load()
     measured = MeasuredModel(model, metrics)
     summariser = Summariser(measured, settings.summary_model, count, window=await model.window(settings.summary_model))
-    offered = choices(settings, store)
+    offered, lifetime = choices(settings, store), _lifetime(settings)
     triggers = Triggers(
         window=min([await model.window(name) for name in offered.models]) - settings.max_tokens,
         messages=settings.context_trigger_messages,
@@ -115,7 +115,7 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
     )
     compactor = Compactor(store.sessions, store.archive, summariser, triggers, clock)
     compactor.purse = purse(settings, store, clock)
-    agent = replace(_agent(settings, store, measured, offered), purse=compactor.purse)
+    agent = replace(_agent(settings, store, measured, offered, lambda: lifetime.at(clock.now())), purse=compactor.purse)
     compactor.gauge.fixed = agent.fixed_tokens
     await compactor.gauge.load(store.scales, offered.models)
     return Turns(
@@ -125,7 +125,7 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
         count=count,
         clock=clock,
         new_id=_new_id,
-        lifetime=_lifetime(settings),
+        lifetime=lifetime,
         announces=settings.compaction_notice == "on",
     )
 
@@ -153,7 +153,7 @@ def choices(settings: Settings, store: Store) -> Choices:
     return Choices(store.owners, tuple(dict.fromkeys((settings.model, *settings.models))), settings.personas_file)
 
 
-def _agent(settings: Settings, store: Store, model: Model, offered: Choices) -> Agent:
+def _agent(settings: Settings, store: Store, model: Model, offered: Choices, alive: Callable[[], Alive]) -> Agent:
     file = settings.system_prompt_file
     prompt = Prompt(
         model=settings.model,
@@ -170,7 +170,7 @@ def _agent(settings: Settings, store: Store, model: Model, offered: Choices) -> 
         tool_seconds=settings.tool_seconds,
         turn_seconds=settings.turn_seconds,
     )
-    own = [*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive)]
+    own = [*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive, alive)]
     web = WEB_TOOLS if settings.web_search == "on" else ()
     toolbox = Toolbox([*own, *installed_tools()], (*web, *mcp_toolsets(settings.mcp_servers)))
     return Agent(model, toolbox, prompt, limits, Pauses(random.random), offered)
@@ -184,6 +184,7 @@ def _lifetime(settings: Settings) -> Lifetime:
     return Lifetime(
         idle=timedelta(seconds=settings.session_ttl_seconds),
         max_age=timedelta(seconds=settings.session_max_age_seconds),
+        resume=timedelta(seconds=settings.session_resume_seconds),
     )
 
 

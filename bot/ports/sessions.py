@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.owner import Owner, Place
-from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
+from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
 
 NOTHING_USED = Usage()
 NewId = Callable[[], str]
@@ -31,8 +31,11 @@ class SessionStore(Protocol):
     ) -> Session | None:
         """The active Session if a message sent `at` still belongs to it, touched so that it cannot expire mid-turn."""
 
-    async def inspect(self, owner: Owner, place: Place) -> Session | None:
-        """The active Session whatever its age, as it stands: looking at it is no activity and keeps nothing alive."""
+    async def inspect(self, owner: Owner, place: Place, *, unless_over: Alive | None = None) -> Session | None:
+        """The active Session as it stands: looking at it is no activity and keeps nothing alive.
+
+        Whoever shows anything of it to somebody passes `unless_over`; without it, age does not matter.
+        """
 
     async def create(self, owner: Owner, session: Session) -> None:
         """Insert a new active Session. Raises AlreadyActive when another one got there first."""
@@ -71,14 +74,22 @@ class SessionStore(Protocol):
     async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
         """Record a failed try of compaction; nothing else changes."""
 
-    async def having(self, owner: Owner, update_ids: Sequence[int]) -> Session | None:
-        """The Session of any status that has committed one of these updates."""
+    async def having(
+        self, owner: Owner, update_ids: Sequence[int], *, unless_over: Alive | None = None
+    ) -> Session | None:
+        """The Session of any status that has committed one of these updates.
+
+        Recovery asks whatever its age: an answer that was committed is still to be delivered.
+        """
 
     async def exists(self, owner: Owner, session_id: str) -> bool:
         """Whether this Owner has a Session of that id, of any status. A foreign id equals an unknown one."""
 
-    async def seen_from(self, owner: Owner, place: Place) -> Sequence[str]:
-        """The ids of the Sessions that may be read here: in private all of the Owner's, in a group that Place's."""
+    async def seen_from(self, owner: Owner, place: Place, unless_over: Alive) -> Sequence[str]:
+        """The ids of the Sessions that may be read here and are not over.
+
+        In private these are all of the Owner's, in a group that Place's.
+        """
 
     async def search(self, owner: Owner, session_ids: Sequence[str], wanted: Sequence[str], most: int) -> Sequence[Hit]:
         """The latest `most` messages of these Sessions that contain all `wanted` words or parts of words."""

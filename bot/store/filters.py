@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.owner import Owner, Place
+from bot.session import Lifetime
 
 
 def owned(owner: Owner, **equal: str | int | None) -> dict[str, Any]:
@@ -38,6 +39,16 @@ def on_day(owner: Owner, at: datetime) -> dict[str, Any]:
 def active(owner: Owner, place: Place) -> dict[str, Any]:
     """The active Session of an Owner in a Place; the literal status is what makes its index usable."""
     return owned(owner, chatId=place.chat_id, threadId=place.thread_id, status="active")
+
+
+def alive(lifetime: Lifetime, at: datetime, now: datetime) -> dict[str, Any]:
+    """Sessions that are not over: the one rule, part of each query that shows anything of them.
+
+    Idleness is measured at `at`, which may be when a message was sent, age at `now`.
+    """
+    idle = {"status": "active", "lastActive": {"$gte": at - lifetime.idle}}
+    resumable = {"status": "closed", "lastActive": {"$gte": at - lifetime.idle - lifetime.resume}}
+    return {"createdAt": {"$gte": now - lifetime.max_age}, "$or": [idle, resumable]}
 
 
 def noted(owner: Owner, place: Place, **equal: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 from bot.errors import AlreadyActive, SessionGone
 from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Hit, Hold, Note, Preferences, Scale
-from bot.session import ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
+from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Message, Session, Summary, Usage
 from bot.store import documents, personal
 from bot.store.documents import Document
 from bot.store.filters import active, itself, noted, on_day, owned, says, seen_from
@@ -35,8 +35,9 @@ class MemorySessions:
         found.last_active = max(found.last_active, now)
         return self._put(found)
 
-    async def inspect(self, owner: Owner, place: Place) -> Session | None:
-        return self._first(active(owner, place))
+    async def inspect(self, owner: Owner, place: Place, *, unless_over: Alive | None = None) -> Session | None:
+        found = self._first(active(owner, place))
+        return found if found and _is_alive(found, unless_over) else None
 
     async def create(self, owner: Owner, session: Session) -> None:
         document = documents.from_session(session) | owned(owner)
@@ -98,16 +99,19 @@ class MemorySessions:
             found.compaction = state
             self._put(found)
 
-    async def having(self, owner: Owner, update_ids: Sequence[int]) -> Session | None:
+    async def having(
+        self, owner: Owner, update_ids: Sequence[int], *, unless_over: Alive | None = None
+    ) -> Session | None:
         own = map(documents.to_session, _matching(self._documents.values(), owned(owner)))
-        knowing = [session for session in own if any(map(session.knows, update_ids))]
+        knowing = [one for one in own if any(map(one.knows, update_ids)) and _is_alive(one, unless_over)]
         return max(knowing, key=lambda session: session.last_active, default=None)
 
     async def exists(self, owner: Owner, session_id: str) -> bool:
         return self._first(owned(owner, _id=session_id)) is not None
 
-    async def seen_from(self, owner: Owner, place: Place) -> Sequence[str]:
-        return [found["_id"] for found in _matching(self._documents.values(), seen_from(owner, place))]
+    async def seen_from(self, owner: Owner, place: Place, unless_over: Alive) -> Sequence[str]:
+        own = map(documents.to_session, _matching(self._documents.values(), seen_from(owner, place)))
+        return [one.id for one in own if _is_alive(one, unless_over)]
 
     async def search(self, owner: Owner, session_ids: Sequence[str], wanted: Sequence[str], most: int) -> Sequence[Hit]:
         found = [row for one in session_ids for row in _matching(self._documents.values(), owned(owner, _id=one))]
@@ -231,6 +235,10 @@ class MemoryScales:
 
     async def save(self, model: str, scale: Scale) -> None:
         self._scales[model] = scale
+
+
+def _is_alive(session: Session, unless_over: Alive | None) -> bool:
+    return unless_over is None or not session.is_over(unless_over.at, unless_over.at, unless_over.lifetime)
 
 
 def _matching(rows: Iterable[Document], where: Mapping[str, Any]) -> Iterator[Document]:

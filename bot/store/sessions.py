@@ -22,12 +22,12 @@ from pymongo.asynchronous.database import AsyncDatabase
 from bot.errors import AlreadyActive, SessionGone, StoreUnavailable
 from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Hit
-from bot.session import ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
+from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
 from bot.store import documents
 from bot.store.calls import Calls, Duplicate, Uncertain, within
 from bot.store.chats import MongoChats
 from bot.store.documents import Document
-from bot.store.filters import active, among, owned, saying, seen_from
+from bot.store.filters import active, alive, among, owned, saying, seen_from
 
 T = TypeVar("T")
 
@@ -54,12 +54,13 @@ class MongoSessions:
     async def load(
         self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
     ) -> Session | None:
-        alive = {"lastActive": {"$gte": at - lifetime.idle}, "createdAt": {"$gte": now - lifetime.max_age}}
+        living = alive(lifetime, at, now)
         touched = {"$max": {"lastActive": now}}
-        return await self._wherever(owner, place, lambda here: self._change(active(owner, here) | alive, touched))
+        return await self._wherever(owner, place, lambda here: self._change(active(owner, here) | living, touched))
 
-    async def inspect(self, owner: Owner, place: Place) -> Session | None:
-        return await self._wherever(owner, place, lambda here: self._look(active(owner, here)))
+    async def inspect(self, owner: Owner, place: Place, *, unless_over: Alive | None = None) -> Session | None:
+        living = _alive(unless_over)
+        return await self._wherever(owner, place, lambda here: self._look(active(owner, here) | living))
 
     async def create(self, owner: Owner, session: Session) -> None:
         document = documents.from_session(session) | owned(owner)
@@ -104,20 +105,23 @@ class MongoSessions:
     async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
         await self._update(_at_epoch(owner, session), {"$set": {"compaction": documents.from_compaction(state)}})
 
-    async def having(self, owner: Owner, update_ids: Sequence[int]) -> Session | None:
+    async def having(
+        self, owner: Owner, update_ids: Sequence[int], *, unless_over: Alive | None = None
+    ) -> Session | None:
         """Asked only after a crash, so it walks the Owner's few Sessions rather than cost each commit an index."""
         known = {"turns": {"$in": [int(update_id) for update_id in update_ids]}}
         async with self._calls:
-            found = await self._sessions.find_one(owned(owner) | known, sort=[("lastActive", -1)])
+            found = await self._sessions.find_one(owned(owner) | known | _alive(unless_over), sort=[("lastActive", -1)])
         return documents.to_session(found) if found else None
 
     async def exists(self, owner: Owner, session_id: str) -> bool:
         async with self._calls:
             return await self._sessions.find_one(owned(owner, _id=session_id), {"_id": 1}) is not None
 
-    async def seen_from(self, owner: Owner, place: Place) -> Sequence[str]:
+    async def seen_from(self, owner: Owner, place: Place, unless_over: Alive) -> Sequence[str]:
+        where = seen_from(owner, place) | _alive(unless_over)
         async with self._calls:
-            found = await self._sessions.find(seen_from(owner, place), {"_id": 1}).to_list(None)
+            found = await self._sessions.find(where, {"_id": 1}).to_list(None)
         return [document["_id"] for document in found]
 
     async def search(self, owner: Owner, session_ids: Sequence[str], wanted: Sequence[str], most: int) -> Sequence[Hit]:
@@ -181,6 +185,10 @@ class MongoSessions:
         if not found or found["status"] != "active" or found["revision"] != session.revision:
             raise SessionGone
         return False
+
+
+def _alive(unless_over: Alive | None) -> Document:
+    return alive(unless_over.lifetime, unless_over.at, unless_over.at) if unless_over else {}
 
 
 def _at_epoch(owner: Owner, session: Session) -> Document:

@@ -44,12 +44,9 @@ def button(session: Session | None, compactor: Compactor, language: Language) ->
 
 
 async def compacted(
-    sessions: SessionStore, compactor: Compactor, lane: Lane, turn: int, language: Language
-) -> str | None:
-    """Compact the Session this turn belongs to, if it is the active one here; what to say of it."""
-    session = await sessions.inspect(lane.owner, lane.place)
-    if session is None or not session.knows(turn):
-        return None
+    sessions: SessionStore, compactor: Compactor, lane: Lane, session: Session, language: Language
+) -> str:
+    """Compact the Session that is active here; what to say of it."""
     try:
         await compactor.compact(lane.owner, session)
     except (ModelError, SummaryRejected) as failure:

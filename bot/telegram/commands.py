@@ -20,7 +20,7 @@ from bot.lifecycle import Lifecycle
 from bot.owner import Lane
 from bot.ports import Corrections
 from bot.purse import Purse
-from bot.session import Lifetime
+from bot.session import Alive, Lifetime
 from bot.telegram import carried
 from bot.telegram.chosen import Kind, menu
 from bot.telegram.planned import planned
@@ -43,6 +43,11 @@ class Desk:
     compactor: Compactor
     corrections: Corrections
     purse: Purse
+
+    @property
+    def alive(self) -> Alive:
+        """Which Sessions are not over now."""
+        return self.lifetime.at(self.lifecycle.clock.now())
 
     async def lost(self, lane: Lane) -> None:
         """Nobody reads in this lane what is sent there. Of a group that says nothing about its members."""
@@ -113,8 +118,7 @@ async def offer(kind: Kind, desk: Desk, call: Call) -> None:
 
 
 async def plan(desk: Desk, call: Call) -> None:
-    stored = desk.lifecycle
-    await call.reply.say(await planned(stored.sessions, call.lane, desk.lifetime, stored.clock, call.language))
+    await call.reply.say(await planned(desk.lifecycle.sessions, call.lane, desk.alive, call.language))
 
 
 async def stop(_desk: Desk, call: Call) -> None:
@@ -123,13 +127,13 @@ async def stop(_desk: Desk, call: Call) -> None:
 
 
 async def show_carried(desk: Desk, call: Call) -> None:
-    session = await desk.lifecycle.sessions.inspect(call.lane.owner, call.lane.place)
+    session = await desk.lifecycle.sessions.inspect(call.lane.owner, call.lane.place, unless_over=desk.alive)
     markup = carried.button(session, desk.compactor, call.language)
     await call.reply.say(carried.described(session, call.language), markup)
 
 
 async def usage(desk: Desk, call: Call) -> None:
-    await call.reply.say(await spent(desk.purse, desk.lifecycle.sessions, call.lane, call.language))
+    await call.reply.say(await spent(desk.purse, desk.lifecycle.sessions, call.lane, desk.alive, call.language))
 
 
 _TABLE = (

@@ -13,7 +13,7 @@ from bot.agent.prompt import user_content
 from bot.inbox import Entry
 from bot.owner import Lane
 from bot.ports import Correction
-from bot.session import Block, Session
+from bot.session import Block
 from bot.telegram.buttons import AGAIN, under
 from bot.telegram.commands import Desk
 from bot.telegram.inputs import Reading
@@ -24,10 +24,10 @@ from bot.texts import Language, text
 async def offer(desk: Desk, edit: Entry, reading: Reading, language: Language, reply: TelegramReply) -> bool:
     """Offer to answer the corrected question; False where there is nothing to offer."""
     correction = await desk.corrections.of(edit.lane, edit.update["message"]["message_id"])
-    session = await desk.lifecycle.sessions.inspect(edit.lane.owner, edit.lane.place)
+    session = await desk.lifecycle.sessions.inspect(edit.lane.owner, edit.lane.place, unless_over=desk.alive)
     if correction is None or session is None or reading.question is None:
         return False
-    if not _is_open(desk, session, correction.turn):
+    if session.before(correction.turn) is None:
         return False
     asked, now = session.question_of(correction.turn), user_content(reading.question)
     if correction.applied(asked, now) is None or not _has_new_words(asked, now):
@@ -39,8 +39,8 @@ async def offer(desk: Desk, edit: Entry, reading: Reading, language: Language, r
 
 async def accept(desk: Desk, lane: Lane, edit: int, correction: Correction, language: Language) -> str | None:
     """Have the corrected question answered; what to say of it, or None where that is no offer to this person."""
-    session = await desk.lifecycle.sessions.inspect(lane.owner, lane.place)
-    if _is_open(desk, session, correction.turn):
+    session = await desk.lifecycle.sessions.inspect(lane.owner, lane.place, unless_over=desk.alive)
+    if session is not None and session.before(correction.turn) is not None:
         is_taken = await desk.corrections.answer_again(lane, edit, correction)
         return text("answering_again", language) if is_taken else None
     return text("again_too_late", language) if await desk.corrections.drop(lane, edit) else None
@@ -54,9 +54,3 @@ def _has_new_words(asked: Sequence[Block], now: Sequence[Block]) -> bool:
 
 def _texts(content: Sequence[Block]) -> list[str]:
     return [block["text"] for block in content if block["type"] == "text"]
-
-
-def _is_open(desk: Desk, session: Session | None, turn: int) -> bool:
-    """Whether this Session goes on, and this is its last turn."""
-    now = desk.lifecycle.clock.now()
-    return session is not None and session.before(turn) is not None and not session.is_over(now, now, desk.lifetime)

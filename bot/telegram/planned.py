@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bot.owner import Lane
-from bot.ports import Clock, SessionStore
-from bot.session import Lifetime, Task
+from bot.ports import SessionStore
+from bot.session import Alive, Task
 from bot.texts import Language, text
 
 _MARKS: Mapping[str, str] = {"open": "○", "doing": "▸", "done": "✓", "dropped": "–"}
 
 
-async def planned(sessions: SessionStore, lane: Lane, lifetime: Lifetime, clock: Clock, language: Language) -> str:
+async def planned(sessions: SessionStore, lane: Lane, alive: Alive, language: Language) -> str:
     """The plan, or that there is none: also where the Session is over, though nobody has said so yet."""
-    session = await sessions.inspect(lane.owner, lane.place)
-    if session is None or session.task is None or session.is_over(clock.now(), clock.now(), lifetime):
+    session = await sessions.inspect(lane.owner, lane.place, unless_over=alive)
+    if session is None or session.task is None:
         return text("plan_none", language)
     return spelt(session.task)
 

@@ -79,7 +79,7 @@ async def _repeat(desk: Desk, press: Press) -> Effect | None:
     """An answer whose delivery was uncertain, as long as it is among the messages of its Session."""
     if (turn := press.number) is None:
         return None
-    session = await desk.lifecycle.sessions.having(press.lane.owner, [turn])
+    session = await desk.lifecycle.sessions.having(press.lane.owner, [turn], unless_over=desk.alive)
     answer = session.answer_to(turn) if session is not None and session.place == press.lane.place else ""
     return Effect(answer=answer, turn=turn) if answer else None
 
@@ -95,8 +95,11 @@ async def _compact(desk: Desk, press: Press) -> Effect | None:
     """The person's own active Session here is compacted at once, below every trigger."""
     if (turn := press.number) is None:
         return None
-    said = await carried.compacted(desk.lifecycle.sessions, desk.compactor, press.lane, turn, press.language)
-    return None if said is None else Effect(instead=said)
+    sessions, lane = desk.lifecycle.sessions, press.lane
+    session = await sessions.inspect(lane.owner, lane.place, unless_over=desk.alive)
+    if session is None or not session.knows(turn):
+        return None
+    return Effect(instead=await carried.compacted(sessions, desk.compactor, lane, session, press.language))
 
 
 async def _again(desk: Desk, press: Press) -> Effect | None:

@@ -11,16 +11,16 @@ from datetime import timedelta
 from bot.owner import Lane
 from bot.ports import SessionStore
 from bot.purse import Purse
-from bot.session import Usage
+from bot.session import Alive, Usage
 from bot.texts import Language, duration, figure, rounded, text
 
 
-async def spent(purse: Purse, sessions: SessionStore, lane: Lane, language: Language) -> str:
+async def spent(purse: Purse, sessions: SessionStore, lane: Lane, alive: Alive, language: Language) -> str:
     """Today's tokens, those of the Session that goes on here, and what is left."""
     if not lane.place.is_private:
         return text("usage_private", language)
     today = await purse.today(lane.owner)
-    session = await sessions.inspect(lane.owner, lane.place)
+    session = await sessions.inspect(lane.owner, lane.place, unless_over=alive)
     lines = [_counted("usage_day", today, language)]
     if session is not None:
         lines.append(_counted("usage_session", session.usage, language))

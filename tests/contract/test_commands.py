@@ -41,7 +41,7 @@ async def every_method(store):
     await archive.of(ANNA, made.id)
     await archive.search(ANNA, [made.id], ["words"], 5)
     await sessions.inspect(ANNA, ANNAS_CHAT)
-    await sessions.seen_from(ANNA, ANNAS_CHAT)
+    await sessions.seen_from(ANNA, ANNAS_CHAT, LIFETIME.at(NOON))
     await sessions.search(ANNA, [made.id], ["words"], 5)
     await sessions.replace_summary(ANNA, made, SUMMARY, STATE)
     await sessions.exists(ANNA, made.id)

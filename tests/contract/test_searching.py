@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bot.owner import Owner, Place
-from tests.builders import ANNA, ANNAS_CHAT, BORIS, GROUP, NOON, dialogue, message, session
+from tests.builders import ALIVE, ANNA, ANNAS_CHAT, BORIS, GROUP, NOON, dialogue, message, session
 
 MOST = 10
 PRIVATE, IN_GROUP, ELSEWHERE = "a" * 32, "b" * 32, "c" * 32
@@ -95,10 +95,10 @@ async def test_a_group_sees_its_own_sessions_and_private_sees_all(stores):
     await stores.sessions.create(ANNA, session(ELSEWHERE, place=TOPIC))
     await stores.sessions.create(BORIS, session("d" * 32, BORIS, GROUP))
 
-    assert set(await stores.sessions.seen_from(ANNA, ANNAS_CHAT)) == {PRIVATE, IN_GROUP, ELSEWHERE}
-    assert await stores.sessions.seen_from(ANNA, GROUP) == [IN_GROUP]
-    assert await stores.sessions.seen_from(ANNA, TOPIC) == [ELSEWHERE]
-    assert list(await stores.sessions.seen_from(BORIS, TOPIC)) == []
+    assert set(await stores.sessions.seen_from(ANNA, ANNAS_CHAT, ALIVE)) == {PRIVATE, IN_GROUP, ELSEWHERE}
+    assert await stores.sessions.seen_from(ANNA, GROUP, ALIVE) == [IN_GROUP]
+    assert await stores.sessions.seen_from(ANNA, TOPIC, ALIVE) == [ELSEWHERE]
+    assert list(await stores.sessions.seen_from(BORIS, TOPIC, ALIVE)) == []
 
 
 async def test_to_inspect_a_session_keeps_it_alive_no_longer(stores):
@@ -121,7 +121,7 @@ async def test_how_much_others_have_said_changes_nothing(store, commands, mongo_
 
     async def asked():
         commands.plans.clear()
-        seen = await store.sessions.seen_from(ANNA, ANNAS_CHAT)
+        seen = await store.sessions.seen_from(ANNA, ANNAS_CHAT, ALIVE)
         hits = [
             *await store.archive.search(ANNA, seen, ["words"], 10),
             *await store.sessions.search(ANNA, seen, ["words"], 10),

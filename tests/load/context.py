@@ -46,7 +46,7 @@ from bot.store.memory_inbox import MemoryRecord
 from bot.store.mongo import connect
 from bot.tokens import Tokens
 from bot.turn import Turns
-from tests.builders import ANNA, BORIS, LIFETIME, NOON, question, session
+from tests.builders import ALIVE, ANNA, BORIS, LIFETIME, NOON, question, session
 
 pytestmark = pytest.mark.load
 
@@ -226,7 +226,9 @@ async def worlds(mongod: str, database: str):
     clock = ManualClock(NOON)
     store = await connect(mongod, database, driver="pymongo", clock=clock, keep=timedelta(days=40))
     await schema.ensure(store.database, shape.MOST_SECONDS)
-    toolbox = Toolbox([*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive)])
+    toolbox = Toolbox(
+        [*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive, lambda: ALIVE)]
+    )
 
     @asynccontextmanager
     async def fresh():

@@ -18,7 +18,7 @@ from bot.store.memory import MemoryArchive, MemorySessions
 from bot.store.memory_inbox import MemoryRecord
 from bot.turn import Turns
 from tests.agents import tool_context
-from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, question
+from tests.builders import ALIVE, ANNA, ANNAS_CHAT, LIFETIME, NOON, question
 
 TURNS, FACTS = 1_000, 30
 FACT_AT = {number * TURNS // FACTS + 7: f"zq{number:02d}" for number in range(FACTS)}
@@ -56,7 +56,10 @@ def forgetful(request):
 
 async def test_what_every_summary_forgot_is_still_found():
     sessions, archive, clock = MemorySessions(), MemoryArchive(), ManualClock(NOON)
-    model, toolbox = Scripted(otherwise=lambda request: says("I see.")), Toolbox(search_tools(sessions, archive))
+    model, toolbox = (
+        Scripted(otherwise=lambda request: says("I see.")),
+        Toolbox(search_tools(sessions, archive, lambda: ALIVE)),
+    )
     summariser = Summariser(Scripted(otherwise=forgetful), "small", rough)
     compactor = Compactor(sessions, archive, summariser, Triggers(), clock)
     agent = Agent(model, toolbox, Prompt("model", b"key"), Limits(), Pauses(lambda: 0.0))

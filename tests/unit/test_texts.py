@@ -16,6 +16,7 @@ from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import STATUS, Toolbox
 from bot.store.memory import MemoryArchive, MemoryNotes, MemorySessions
 from bot.texts import LANGUAGES, duration, language_of, table, text
+from tests.builders import ALIVE
 
 BOT = Path(errors.__file__).parent
 
@@ -99,5 +100,9 @@ def test_a_duration_is_said_as_people_say_it(span, english, russian):
 
 
 def test_every_tool_has_words_for_what_it_does():
-    tools = (*notes_tools(MemoryNotes()), *plan_tools(), *search_tools(MemorySessions(), MemoryArchive()))
+    tools = (
+        *notes_tools(MemoryNotes()),
+        *plan_tools(),
+        *search_tools(MemorySessions(), MemoryArchive(), lambda: ALIVE),
+    )
     assert {tool.status for tool in tools} | {STATUS, Toolbox().status_of("web_search")} <= table("en").keys()

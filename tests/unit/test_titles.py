@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import regex
 
-from bot.session import MAX_TITLE, title
+from bot.legible import MAX_TITLE, title
 
 FAMILY = "👩‍👩‍👧‍👦"
 ACCENTED = "e\u0301"

@@ -12,7 +12,7 @@ from bot.agent.tools import Toolbox
 from bot.errors import ToolFailed
 from bot.store.memory import MemoryArchive, MemorySessions
 from tests.agents import tool_context
-from tests.builders import ANNA, ANNAS_CHAT, BORIS, GROUP, NOON, message, session
+from tests.builders import ALIVE, ANNA, ANNAS_CHAT, BORIS, GROUP, NOON, message, session
 
 PRIVATE, IN_GROUP = "a" * 32, "b" * 32
 
@@ -30,7 +30,7 @@ async def talks():
 
 @pytest.fixture
 def search(talks):
-    toolbox = Toolbox(search_tools(*talks))
+    toolbox = Toolbox(search_tools(talks[0], talks[1], lambda: ALIVE))
 
     async def search(words, context=None):
         return await toolbox.run(context or tool_context(), "search", {"words": words})

@@ -7,7 +7,7 @@ among others. What is shown is bounded, however much is found.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
 from pydantic import Field
@@ -15,7 +15,7 @@ from pydantic import Field
 from bot.agent.tools import Arguments, Tool, ToolContext
 from bot.errors import ToolFailed
 from bot.ports import Archive, Hit, SessionStore
-from bot.session import words
+from bot.session import Alive, words
 
 MOST_HITS = 12
 MOST_WORDS = 8
@@ -35,14 +35,14 @@ class Search(Arguments):
     )
 
 
-def search_tools(sessions: SessionStore, archive: Archive) -> tuple[Tool, ...]:
-    """The tool `search`."""
+def search_tools(sessions: SessionStore, archive: Archive, alive: Callable[[], Alive]) -> tuple[Tool, ...]:
+    """The tool `search`; it finds nothing of a Session that is over, though it may still be stored."""
 
     async def search(context: ToolContext, arguments: Search) -> str:
         wanted = arguments.words.split()
         if len(wanted) > MOST_WORDS:
             raise ToolFailed(f"That are too many words: use at most {MOST_WORDS}, better two or three.")
-        seen = await sessions.seen_from(context.owner, context.place)
+        seen = await sessions.seen_from(context.owner, context.place, alive())
         archived = await archive.search(context.owner, seen, wanted, MOST_HITS)
         standing = await sessions.search(context.owner, seen, wanted, MOST_HITS)
         return _listing(_latest([*archived, *standing]), wanted)
