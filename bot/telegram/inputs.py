@@ -16,13 +16,13 @@ from datetime import timedelta
 from itertools import pairwise
 
 from telegram import Message, MessageEntity, Update
-from telegramify_markdown import utf16_len
 
 from bot.inbox import Kind
 from bot.ports import Part, Question
 from bot.session import Block, clean, text_block
 from bot.telegram.attached import attached, is_too_large
 from bot.telegram.descriptions import describe, origin
+from bot.telegram.units import utf16_len
 
 PASTE_UNITS = 3900
 PASTE_WITHIN = timedelta(seconds=5)

@@ -18,8 +18,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from telegramify_markdown import utf16_len
-
 from bot.errors import BotError
 from bot.inbox import Record
 from bot.ops.stopping import end, unless
@@ -27,6 +25,7 @@ from bot.owner import Place
 from bot.telegram.formatting import chunks_of
 from bot.telegram.gateway import Gateway
 from bot.telegram.splitting import PART_UNITS, Chunk
+from bot.telegram.units import utf16_len
 
 log = logging.getLogger(__name__)
 

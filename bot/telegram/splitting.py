@@ -48,7 +48,7 @@ def split(
     """The parts of `text`, in order, of at most `units` UTF-16 units and `most` entities each."""
     offsets = [0, *accumulate(2 if sign > "\uffff" else 1 for sign in text)]
     ordered = sorted(entities, key=lambda entity: (entity.offset, -entity.length))
-    source = _Source(text, ordered, offsets, units, most)
+    source = _Source(text, _Window(ordered), offsets, units, most)
     chunks = (source.chunk(start, end) for start, end in source.spans())
     return tuple(chunk for chunk in chunks if is_visible(chunk.text))
 
@@ -58,12 +58,29 @@ def is_visible(text: str) -> bool:
     return any(sign.isprintable() and not sign.isspace() and sign not in _BLANK for sign in text)
 
 
+class _Window:
+    """The entities near the part that is being cut; each is looked at only while the parts pass it."""
+
+    def __init__(self, ordered: Sequence[MessageEntity]) -> None:
+        self._ordered = ordered
+        self._next = 0
+        self._near: list[MessageEntity] = []
+
+    def between(self, low: int, high: int) -> list[MessageEntity]:
+        """Return those that reach into this span, in order. `low` never decreases."""
+        while self._next < len(self._ordered) and self._ordered[self._next].offset < high:
+            self._near.append(self._ordered[self._next])
+            self._next += 1
+        self._near = [entity for entity in self._near if entity.offset + entity.length > low]
+        return [entity for entity in self._near if entity.offset < high]
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
     """A text to be cut. `offsets` has the UTF-16 offset of each character and of the end."""
 
     text: str
-    entities: Sequence[MessageEntity]
+    entities: _Window
     offsets: Sequence[int]
     units: int
     most: int
@@ -84,15 +101,13 @@ class _Source:
         start += len(piece) - len(piece.lstrip("\n"))
         piece = piece.lstrip("\n")
         low, high = self.offsets[start], self.offsets[start + len(piece)]
-        clipped = (_clip(entity, low, high) for entity in self.entities)
+        clipped = (_clip(entity, low, high) for entity in self.entities.between(low, high))
         return Chunk(piece, tuple(entity for entity in clipped if entity is not None)[: self.most])
 
     def _before_too_many(self, start: int, end: int) -> int:
         """`end`, or the place before it where one entity too many begins."""
         low, high = self.offsets[start], self.offsets[end]
-        within = [
-            entity.offset for entity in self.entities if entity.offset < high and entity.offset + entity.length > low
-        ]
+        within = [entity.offset for entity in self.entities.between(low, high)]
         if len(within) <= self.most:
             return end
         limit = bisect_right(self.offsets, within[self.most]) - 1

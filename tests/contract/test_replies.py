@@ -81,7 +81,7 @@ async def test_no_answer_is_a_rich_message(reply, server, anna):
     await reply.deliver("| a | b |\n|---|---|\n| 1 | 2 |\n\n$$x^2$$\n\n<b>bold</b>", turn=1)
     assert {call.method for call in server.journal if call.method.startswith("send")} == {"sendMessage"}
     [shown] = anna.chat.answers
-    assert shown.text == "a | b\n--+--\n1 | 2\n\nx^2\n\n<b>bold</b>"
+    assert shown.text == "a | b\n--+--\n1 | 2\n\nx²\n\n<b>bold</b>"
     assert [entity["type"] for entity in shown.entities] == ["pre", "pre"]
 
 

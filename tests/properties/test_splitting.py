@@ -7,10 +7,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 from telegram import MessageEntity
-from telegramify_markdown import utf16_len
 
 from bot.demo.telegram.entities import Entity, check_bounds
 from bot.telegram.splitting import Chunk, is_visible, split
+from bot.telegram.units import utf16_len
 
 UNITS = 24
 MOST = 3

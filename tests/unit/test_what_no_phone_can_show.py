@@ -6,9 +6,10 @@ import time
 
 import pytest
 
-from bot.telegram.blocks import LONGEST_CODE, File, pieces, with_narrow_tables
+from bot.telegram.blocks import LONGEST_CODE, File, pieces
 from bot.telegram.formatting import format_chunks, formatted
 from bot.telegram.splitting import Chunk
+from bot.telegram.tables import MAX_WIDTH
 
 CODE = "".join(f"print({number})\n" for number in range(1500))
 WIDE = """\
@@ -74,39 +75,72 @@ def test_nothing_else_is_a_file(markdown):
 # --------------------------------------------------------------------------------------------------- tables
 
 
-def test_a_wide_table_becomes_a_line_for_each_row():
+def test_a_wide_table_becomes_a_list_in_which_each_cell_stands_with_its_head():
+    """C138."""
     text, entities = formatted(f"Look:\n\n{WIDE}\nDone.")
-    assert [line for line in text.splitlines() if line] == [
-        "Look:",
-        "What it is · What it costs in the shop · when",
-        "• a heron · a lot of money · never | ever",
-        "• a train · at 10",
-        "Done.",
-    ]
+    assert text == (
+        "Look:\n\n"
+        "• What it is: a heron\n  What it costs in the shop: a lot of money\n  when: never | ever\n"
+        "• What it is: a train\n  when: at 10\n\n"
+        "Done."
+    )
     assert "pre" not in {entity.type for entity in entities}
 
 
-def test_the_head_of_a_wide_table_stands_out():
-    _, entities = formatted("| one column of words | another column of words |\n|---|---|\n| a | b |\n")
-    assert [entity.type for entity in entities] == ["bold"]
+def test_five_columns_are_read_without_scrolling():
+    """C138."""
+    head, *rows = (
+        ["Name", "Population", "Capital", "Currency", "Language"],
+        *[["France", "68", "Paris", "€", "fr"]] * 3,
+    )
+    source = "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * 5, *rows))
+    shown = formatted(source)[0]
+    assert shown.count("Capital: Paris") == len(rows)
+    assert all(len(line) <= MAX_WIDTH for line in shown.splitlines())
+
+
+def test_formatting_in_a_cell_stays():
+    table = "| one column of words | another column of words |\n|---|---|\n| **a** | `b` [c](https://c.example) |\n"
+    assert [entity.type for entity in formatted(table)[1]] == ["bold", "code", "text_link"]
+
+
+def test_a_link_in_a_narrow_table_can_be_followed():
+    text, entities = formatted("| a | b |\n|---|---|\n| [x](https://x.example) | 2 |\n")
+    assert (text, [entity.url for entity in entities]) == ("• a: x\n  b: 2", ["https://x.example"])
 
 
 def test_a_narrow_table_stays_one():
     text, entities = formatted(NARROW)
     assert [entity.type for entity in entities] == ["pre"]
-    assert with_narrow_tables(NARROW) == NARROW
-    assert "1" in text
+    assert text == "a | b\n--+--\n1 | 2"
 
 
-def test_a_table_in_a_quotation_is_left_alone():
-    quoted = "".join(f"> {line}\n" for line in WIDE.splitlines())
-    assert with_narrow_tables(quoted) == quoted
+def test_wide_characters_count_twice():
+    assert formatted("| 名字 | b |\n|---|---|\n| x | 2 |")[0] == "名字 | b\n-----+--\nx    | 2"
+
+
+def test_heads_that_would_flood_the_chat_stand_once():
+    head = "a long head of a column " * 20
+    table = f"| {head} | {head} |\n|---|---|\n" + "| 1 | 2 |\n" * 400
+    text = formatted(table)[0]
+    assert len(text) <= 3 * len(table)
+    assert text.count("long head") == 40
+    assert text.count("• 1 · 2") == 400
+
+
+def test_cells_nobody_wrote_take_no_time():
+    """The parser fills short rows up."""
+    columns = 2000
+    table = f"{'|a' * columns}|\n{'|-' * columns}|\n" + "|a\n" * 10_000
+    began = time.process_time()
+    assert formatted(table)[0].split() == table.split()
+    assert time.process_time() - began < 2
 
 
 def test_a_very_large_table_takes_no_time():
     table = WIDE + "| a | b | c |\n" * 4000
     began = time.process_time()
-    assert with_narrow_tables(table).count("- a · b · c") == 4000
+    assert sum(part.text.count("· c") for part in format_chunks(table)) == 4000
     assert time.process_time() - began < 2
 
 
