@@ -41,9 +41,9 @@ def format_chunks(markdown: str) -> tuple[Chunk, ...]:
             for piece in pieces(source)
             for chunk in ((Chunk(piece.label, file=piece),) if isinstance(piece, File) else _text_chunks(piece))
         )
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as failure:  # noqa: BLE001 - a panic of the parser is no Exception
+    except BaseException as failure:  # a panic of the parser is no Exception
+        if isinstance(failure, KeyboardInterrupt | SystemExit | asyncio.CancelledError):
+            raise
         log.error("an answer is sent plain: %s", type(failure).__name__)  # noqa: TRY400 - a traceback may quote it
         return split(source)
 

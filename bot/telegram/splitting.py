@@ -48,7 +48,7 @@ def split(
     """The parts of `text`, in order, of at most `units` UTF-16 units and `most` entities each."""
     offsets = [0, *accumulate(2 if sign > "\uffff" else 1 for sign in text)]
     ordered = sorted(entities, key=lambda entity: (entity.offset, -entity.length))
-    source = _Source(text, _Window(ordered), offsets, units, most)
+    source = _Source(text, _Window(ordered, most), offsets, units, most)
     chunks = (source.chunk(start, end) for start, end in source.spans())
     return tuple(chunk for chunk in chunks if is_visible(chunk.text))
 
@@ -61,17 +61,22 @@ def is_visible(text: str) -> bool:
 class _Window:
     """The entities near the part that is being cut; each is looked at only while the parts pass it."""
 
-    def __init__(self, ordered: Sequence[MessageEntity]) -> None:
+    def __init__(self, ordered: Sequence[MessageEntity], most: int) -> None:
         self._ordered = ordered
+        self._most = most
         self._next = 0
         self._near: list[MessageEntity] = []
 
     def between(self, low: int, high: int) -> list[MessageEntity]:
-        """Return those that reach into this span, in order. `low` never decreases."""
-        while self._next < len(self._ordered) and self._ordered[self._next].offset < high:
-            self._near.append(self._ordered[self._next])
-            self._next += 1
+        """Return those that reach into this span, in order, one too many at most. `low` never decreases."""
         self._near = [entity for entity in self._near if entity.offset + entity.length > low]
+        while len(self._near) <= self._most and self._next < len(self._ordered):
+            entity = self._ordered[self._next]
+            if entity.offset >= high:
+                break
+            self._next += 1
+            if entity.offset + entity.length > low:
+                self._near.append(entity)
         return [entity for entity in self._near if entity.offset < high]
 
 

@@ -7,6 +7,7 @@ import ast
 import pytest
 
 EDGES = {
+    "bot/telegram/formatting.py": "an answer that cannot be formatted goes out plain, also where the parser panics",
     "bot/telegram/handlers.py": "translates every error into one sentence for the person",
     "bot/telegram/poller.py": "whatever Telegram answers, polling goes on",
     "bot/telegram/receiver.py": "one bad update must not stop the intake",

@@ -6,6 +6,7 @@ import re
 import time
 from unicodedata import normalize
 
+import pyromark
 import pytest
 
 from bot.demo.telegram.markup import Formatted, shown
@@ -53,12 +54,19 @@ NASTY = {
     "image": "![alt text](https://example.org/x.png)",
     "sources": "Berlin is big.\n\n[1]: https://example.org/a 'Title'\n[Two]: https://example.org/b",
     "a source that is used": "See [this][1] and [Two].\n\n[1]: /a\n[two]: /b\n[3]: /c",
+    "operators": "while (a != 0 || b != 0 || c != 0) and $5 || $6 || $7, 2*3*4, x**2 + y**2, f**k, src/**/*.js",
+    "without blanks": "**注意：**请看**“你好”**，然后。**한국어(Korean)**는 **(ไทย)**ๆ و**(مهم)**، **x：**y**z：**",
+    "tasks": "- [ ] buy milk\n- [x] call Bob",
+    "names": "`a`, __init__.py, __name__ and write to <me@example.org>",
+    "words behind a fence": "````\n```x\n```` end of it\n\n**after**",
+    "a title behind a language": "```python title=x\ncode\n```",
+    "deep formula": r"$\frac{a}{b}$ and $" + r"\sqrt{" * 40 + "x" + "}" * 40 + "$ end",
     "footnote": "Text[^1].\n\n[^1]: The note.",
 }
 """Answers that other bots lost words of, or could not send."""
 
-LOSSLESS = NASTY.keys() - {"only markers", "a source that is used"}
-OUT_OF_SIGHT = re.compile(r"\]\(https:[^)]*\)|````md|```python|```sh|\]\[1\]")
+LOSSLESS = NASTY.keys() - {"only markers", "a source that is used", "deep formula", "a title behind a language"}
+OUT_OF_SIGHT = re.compile(r"\]\(https:[^)]*\)|````md|```python|```sh|\]\[1\]|\[x\]")
 """What is not text: the address behind a link, the language of a fence."""
 
 
@@ -107,6 +115,52 @@ def test_markdown_becomes_text_and_entities(markdown, text, marks):
     plain, entities = formatted(markdown)
     assert plain == text
     assert {entity.type: plain[entity.offset : entity.offset + entity.length] for entity in entities} == marks
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        (NASTY["operators"], NASTY["operators"]),
+        (NASTY["tasks"], "☐ buy milk\n☑ call Bob"),
+        (NASTY["names"], "a, __init__.py, __name__ and write to <me@example.org>"),
+        (NASTY["words behind a fence"], "```x\nend of it\n\nafter"),
+        (NASTY["a title behind a language"], "python title=x\ncode"),
+        ("||one word|| and a || b", "one word and a || b"),
+    ],
+)
+def test_models_are_read_as_they_mean_it(markdown, text):
+    """C136, C138."""
+    assert formatted(markdown)[0] == text
+
+
+def test_emphasis_beside_their_punctuation_covers_exactly_those_words():
+    """C137."""
+    text, entities = formatted(NASTY["without blanks"])
+    assert "*" not in text
+    marked = [text[e.offset : e.offset + e.length] for e in entities]
+    assert marked == ["注意：", "“你好”", "한국어(Korean)", "(ไทย)", "(مهم)", "x：", "z："]
+
+
+@pytest.mark.parametrize("depth", [16, 20, 40, 4000])
+def test_a_formula_too_deep_to_be_read_is_shown_as_it_was_written(depth):
+    """C141."""
+    markdown = "$" + r"\sqrt{" * depth + "x" + "}" * depth + "$"
+    assert "".join(chunk.text for chunk in format_chunks(markdown)) == markdown
+
+
+class Panic(BaseException):
+    """As the parser's own, which is no Exception."""
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, MemoryError, Panic])
+def test_an_answer_that_cannot_be_formatted_is_sent_plain_the_first_time(monkeypatch, failure):
+    """C141."""
+
+    def fail(*_, **__):
+        raise failure
+
+    monkeypatch.setattr(pyromark, "events_with_range", fail)
+    assert [chunk.text for chunk in format_chunks("**a** b")] == ["**a** b"]
 
 
 def test_a_source_that_is_used_stands_behind_its_words():

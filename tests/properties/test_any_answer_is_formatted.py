@@ -1,0 +1,180 @@
+"""Whatever a model writes: formatting takes linear time and room, three messages suffice, and no sign is lost.
+
+A short form runs by default; `FORMATTING_EXAMPLES=10000` (by name, some minutes) searches longer.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import re
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.demo.telegram.entities import Entity, check_bounds
+from bot.demo.telegram.rules import ENTITIES_SHOWN
+from bot.telegram.formatting import format_chunks, formatted
+from bot.telegram.splitting import PART_UNITS, split
+from bot.telegram.symbols import BLANKS, MARKS, NOTHING, SIGNS, WORDS
+from bot.telegram.units import utf16_len
+
+EXAMPLES = int(os.environ.get("FORMATTING_EXAMPLES", "200"))
+LENGTH = 12_000
+"""About what an answer of 4,096 tokens has at least."""
+FLOOR_SECONDS = 0.02
+
+APPLIED = ("frac", "sqrt", "sqrt[3]", "binom", "mathbb", "mathrm", "text", "overbrace", "underbrace", "boxed", *MARKS)
+MACROS = [
+    f"\\{name}" for name in sorted({*SIGNS, *WORDS, *NOTHING, *BLANKS, *APPLIED, "begin{x}", "end{x}", "unknown"})
+]
+OPENED = [
+    *(f"{sign}\\{name}{{" for name in APPLIED for sign in ("$", r"\(", r"\[")),
+    "$", "$$", r"\(", r"\[", "${", "$x^{", "$x_", "*", "**", "***", "*_", "_", "__", "~~", "~", "||", " ||a",
+    "|", "`", "``",
+    "<", "<a ", "<!--", "<?", "<div>\n", "<https://", "[", "![", "[a](", "[a](<", "[a][", "[^", "> ", ">",
+    "- ", "1. ", "# ",
+    "```\n", "~~~\n", "    ", "&", "&lt", "\\", "[a]: ", "(", "**[*_~~`|", "- [ ] ", "| a |\n|---|\n",
+]  # fmt: skip
+CLOSED = [
+    *(f"${macro}{{a}}{{b}}$ " for macro in MACROS),
+    "**a** ", "*a* ", "_a_ ", "~~a~~ ", "||a|| ", "`a` ", "$a$ ", "$$a$$ ", r"\(a\) ", r"\[a+b\] ",
+    "[a](https://a.example) ",
+    "[a](tg://a) ", "[a]\n\n[a]: tg://a\n", "[{i}]: /x\n", "[a]: /x\n", "[^{i}]\n\n[^{i}]: a\n", "<b>a</b> ",
+    "&amp;", "\\*", "*a**b",
+    "*a**b ", "*_a", "a || b ", "|a|b|\n|-|-|\n|c|d|\n\n", "|a\n|-\n", "> a\nb\n", "> a\n\n", "- a\n",
+    "- a\n\n  b\n", "1. a\n", "# a\n",
+    "```\na\n```\n", "a\\\n", "a  \n", "**注意：**请", "__a__ ", "- [x] a\n", "***\n", "\n", "\t", " ", "x",
+    "```` a b\n", "$x$1",
+]  # fmt: skip
+FILLERS = ("a", " ", "\n", "word ", "注。", "}", "$")
+pieces = st.sampled_from([*OPENED, *CLOSED, *MACROS, *FILLERS, "{", "}", "]", ")", r"\)", r"\]", "`", "\n\n", "$", "|"])
+
+
+def repeated(unit: str, length: int) -> str:
+    """The unit again and again, each with its own number where it has one."""
+    text = "".join(unit.replace("{i}", str(number)) for number in range(length // len(unit) + 1))
+    return text[:length]
+
+
+def nested(unit: str, depth: int) -> str:
+    """The unit opened so many times, and closed."""
+    closing = {"{": "}", "[": "]", "(": ")"}.get(unit[-1], unit.strip())
+    return f"{unit * depth}x{closing * depth}$"
+
+
+def chosen(units: list[str], few: int) -> list[str]:
+    """All of them when a long search is asked for, else a few."""
+    return units if EXAMPLES > 1000 else random.Random(EXAMPLES).sample(units, few)
+
+
+def seconds(text: str) -> float:
+    """The CPU time of formatting; what others left to be collected does not count."""
+    gc.collect()
+    gc.disable()
+    began = time.process_time()
+    format_chunks(text)
+    took = time.process_time() - began
+    gc.enable()
+    return max(took, FLOOR_SECONDS)
+
+
+def check(text: str) -> None:
+    """What holds for every answer."""
+    chunks, plain = format_chunks(text), split(text)
+    assert sum(len(chunk.text) for chunk in chunks) <= 3 * len(text) + 200
+    assert len(chunks) <= 3 or len(plain) > 3
+    for chunk in chunks:
+        assert utf16_len(chunk.text) <= PART_UNITS
+        assert len(chunk.entities) <= ENTITIES_SHOWN
+        check_bounds(chunk.text, [Entity(str(e.type), e.offset, e.length) for e in chunk.entities])
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.lists(pieces, min_size=1, max_size=60), st.integers(1, 40))
+def test_mixed_constructs_stay_short_and_legal(mixed, times):
+    check(("".join(mixed) * times)[:LENGTH])
+
+
+@pytest.mark.parametrize("depth", [3, 12, 16, 20, 40, 400])
+def test_nested_constructs_stay_short_and_legal(depth):
+    """C141: the formatting library doubled the text with each level."""
+    for unit in chosen(OPENED, 30):
+        check(nested(unit, depth)[:LENGTH])
+
+
+def test_repeated_constructs_stay_short_and_legal():
+    for unit in chosen(OPENED + CLOSED, 30):
+        check(repeated(unit, LENGTH))
+
+
+def test_twice_the_text_takes_at_most_twice_the_time():
+    """C141: CPU time on the same text at half its length, in the same run; interleaved, so that nobody else decides."""
+    for unit in chosen(OPENED + CLOSED, 12):
+        half, whole = repeated(unit, LENGTH), repeated(unit, 2 * LENGTH)
+        tries = [(seconds(half), seconds(whole)) for _ in range(3)]
+        assert min(long for _, long in tries) <= 2.5 * min(short for short, _ in tries), unit
+
+
+# --------------------------------------------------------------------------------- every sign outside markup
+
+WORDS_OF = {
+    "English": ["heron", "A", "don't", "e-mail", "$5", "50%", "C++", "x_1", "snake_case"],
+    "Russian": ["цапля", "Я", "что-то", "№5", "«да»", "ёж", "№ 7"],
+    "Chinese": ["苍鹭", "我", "“你好”", "（重要）", "注意：", "3~5天", "、"],
+    "Japanese": ["サギ", "私は", "「はい」", "です。", "（注）", "ー"],
+    "Korean": ["왜가리", "나는", "한국어(Korean)", "'네'", "입니다."],
+    "Thai": ["นกกระสา", "ฉัน", "(ไทย)", "ๆ", "ฯลฯ"],
+    "Arabic": ["مالك", "أنا", "(مهم)", "؟", "،", "و"],
+}
+OPERATORS = [
+    "a || b or c || d", "a != 0 || b != 0 || c != 0", "2*3*4", "x**2 + y**2", "2 * 3", "a < b > c",
+    "List<String>", "<b>", "a & b", "__init__.py",
+    "<me@example.org>", "5~6", "~/a", "a/*.py", "f(*args, **kwargs)", "$5 || $6", "i++", "a -> b", "a => b",
+    "!a && b", "a | b", "[1]", "{x}",
+    "@a", "1:2", "..", "a^b", "^", "%", "a\\b", "'", '"', "/* c */", "*p", "(a)", "[^1]", "a_b_c", "= b",
+    "a == b", "~", ";",
+]  # fmt: skip
+MARKED = ["**{}**", "*{}*", "~~{}~~", "`{}`", "***{}***"]
+NO_BLANKS = ("Chinese", "Japanese", "Thai")
+
+
+@st.composite
+def answers(draw):
+    """An answer and the same without its marks; what is emphasised, in order."""
+    language = draw(st.sampled_from(sorted(WORDS_OF)))
+    between = "" if language in NO_BLANKS else " "
+    marked, bare, bold, was_marked = [], [], [], True
+    for _ in range(draw(st.integers(1, 9))):
+        word = draw(st.sampled_from(WORDS_OF[language]))
+        shape = draw(st.sampled_from([*MARKED, "{}", "{}", "{}"]))
+        if was_marked or shape == "{}" or re.search(r"[_*~`$]", word):
+            shape = "{}"
+        was_marked = shape != "{}"
+        if draw(st.integers(0, 4)) == 0:
+            word, shape, was_marked = f" {draw(st.sampled_from(OPERATORS))} ", "{}", True
+        marked.append(shape.format(word))
+        bare.append(word)
+        bold += [word] if "**" in shape else []
+    return between.join(marked).strip(), between.join(bare).strip(), bold
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(answers())
+def test_every_sign_outside_markup_is_shown_and_exactly_the_marked_words_are_bold(answer):
+    """C136, C137: operators included, in seven languages."""
+    marked, bare, bold = answer
+    text, entities = formatted(f"x {marked}")
+    assert squeezed(text) == squeezed(f"x {bare}")
+    wide = text.encode("utf-16-le")
+    spans = sorted((e.offset, e.length) for e in entities if e.type == "bold")
+    assert [wide[2 * at : 2 * (at + size)].decode("utf-16-le") for at, size in spans] == bold
+    assert all(first[0] + first[1] <= second[0] for first, second in pairwise(spans))
