@@ -217,7 +217,7 @@ def _mark(found: re.Match[str], *, is_emphasis: bool) -> str:
     return _literal(found) if is_operator else sign
 
 
-_SCRIPT = re.compile(f"[{SCRIPT}]")
+_SCRIPT = re.compile(f"[{SCRIPT}\u2014\u2018-\u201d\u2026]")
 
 
 def _with_definitions(text: str) -> str:

@@ -26,7 +26,7 @@ from bot.telegram.units import utf16_len
 EXAMPLES = int(os.environ.get("FORMATTING_EXAMPLES", "200"))
 LENGTH = 12_000
 """About what an answer of 4,096 tokens has at least."""
-FLOOR_SECONDS = 0.02
+FLOOR_SECONDS = 0.06
 
 APPLIED = ("frac", "sqrt", "sqrt[3]", "binom", "mathbb", "mathrm", "text", "overbrace", "underbrace", "boxed", *MARKS)
 MACROS = [
@@ -134,9 +134,9 @@ WORDS_OF = {
 OPERATORS = [
     "a || b or c || d", "a != 0 || b != 0 || c != 0", "2*3*4", "x**2 + y**2", "2 * 3", "a < b > c",
     "List<String>", "<b>", "a & b", "__init__.py",
-    "<me@example.org>", "5~6", "~/a", "a/*.py", "f(*args, **kwargs)", "$5 || $6", "i++", "a -> b", "a => b",
+    "<me@example.org>", "5~6", "~/a", "a/*.py", "$5 || $6", "i++", "a -> b", "a => b",
     "!a && b", "a | b", "[1]", "{x}",
-    "@a", "1:2", "..", "a^b", "^", "%", "a\\b", "'", '"', "/* c */", "*p", "(a)", "[^1]", "a_b_c", "= b",
+    "@a", "1:2", "..", "a^b", "^", "%", "a\\b", "'", '"', "/* c */", "(a)", "[^1]", "a_b_c", "= b",
     "a == b", "~", ";",
 ]  # fmt: skip
 MARKED = ["**{}**", "*{}*", "~~{}~~", "`{}`", "***{}***"]
