@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from bot.agent.answers import Answer, interrupted, late_piece
 from bot.agent.attachments import are_late, files_of
@@ -104,7 +105,7 @@ class Turns:
 
     async def _active(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
         """The active Session, or a new one where none is left or the question comes too late for it."""
-        now = self.clock.now()
+        now = self._latest(question)
         for _ in range(OPENING_TRIES):
             found = await self.sessions.load(owner, place, at=question.at, now=now, lifetime=self.lifetime)
             if found is not None:
@@ -121,6 +122,10 @@ class Turns:
                 await reply.notice("session_expired")
             return session
         raise StoreUnavailable("the active Session could neither be loaded nor begun")
+
+    def _latest(self, question: Question) -> datetime:
+        """The later of the host's time and Telegram's: the next question's date is compared with it."""
+        return max(self.clock.now(), question.at)
 
     # ---------------------------------------------------------------------------------------------------- run
 
@@ -147,7 +152,7 @@ class Turns:
     async def _with_room(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Session:
         """The Session after room was made in it; the very same where none was."""
         await unless(run.stop, self.compactor.make_room(owner, session))
-        now = self.clock.now()
+        now = self._latest(question)
         found = await self.sessions.load(owner, session.place, at=question.at, now=now, lifetime=self.lifetime)
         if found is None or (found.id, found.revision) != (session.id, session.revision):
             raise SessionGone
@@ -181,7 +186,7 @@ class Turns:
             prompt=PromptSize(size, session.epoch, answer.model or session.prompt.model),
             task=answer.task,
             title=title(words(asked) or legible(asked)),
-            at=self.clock.now(),
+            at=self._latest(question),
             replaces=question.replaces.turn if question.replaces else None,
         )
 

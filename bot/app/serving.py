@@ -36,6 +36,7 @@ from bot.store.leases import MongoLease
 from bot.store.mongo import Store
 from bot.store.parked import try_again
 from bot.telegram import commands
+from bot.telegram.clock_skew import ClockSkew
 from bot.telegram.gateway import Gateway
 from bot.telegram.handlers import TelegramFrontend
 from bot.telegram.hints import Hints
@@ -89,7 +90,8 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     gate = Gate(allowed, IncomingRate(settings.messages_per_minute, turns.clock))
     receiver = Receiver(inbox, account, turns.clock, hints, gate)
     movements = Movements(store.owners, store.chats, turns.clock, allowed)
-    receive = counted(movements.noting(receiver.receive), metrics)
+    skew = ClockSkew(turns.clock, metrics.clock_skew)
+    receive = counted(skew.watching(movements.noting(receiver.receive)), metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
     desk = commands.Desk(
         lifecycle=Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),

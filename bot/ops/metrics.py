@@ -42,6 +42,9 @@ class Metrics:
             "bot_model_calls", "Calls of a model, by how they ended", ["model", "end"], registry=registry
         )
         self.tokens = Counter("bot_tokens", "Tokens billed, by model and kind", ["model", "kind"], registry=registry)
+        self.clock_skew = Gauge(
+            "bot_clock_skew_seconds", "The host's clock less Telegram's, by fresh updates", registry=registry
+        )
         self._lanes = Gauge("bot_lanes_held", "Lanes this process holds now", registry=registry)
         self._last_poll = Gauge(
             "bot_last_poll_timestamp_seconds", "When Telegram last answered a poll; 0: never", registry=registry
