@@ -101,7 +101,7 @@ class ModelError(BotError):
 
     text = "error_model_busy"
     usage: Any = None
-    """What had been billed before it failed, a `session.Usage`, where that is known."""
+    """What had been billed before it failed, a `session.Usage`; None where it was sent and nobody knows."""
 
 
 class ModelBusy(ModelError):
@@ -150,10 +150,19 @@ class BudgetSpent(ModelError):
 
     text = "error_budget_none"
 
-    def __init__(self, budget: int, renewed_in: timedelta) -> None:
+    def __init__(self, budget: int, renewed_in: timedelta, needed: int = 0, left: int = 0) -> None:
         super().__init__()
         self.budget = budget
         self.renewed_in = renewed_in
+        self.needed = needed
+        """Tokens that what was asked takes at least."""
+        self.left = left
+        """Tokens that were not used or set aside when it was asked."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether the next day has room for it."""
+        return self.needed <= self.budget
 
 
 class FileError(BotError):
@@ -207,6 +216,11 @@ class NotTranscribed(BotError):
     """The spoken message could not be transcribed."""
 
     text = "error_not_transcribed"
+
+    def __init__(self, message: str = "", *, was_refused: bool = False) -> None:
+        super().__init__(message)
+        self.was_refused = was_refused
+        """Whether nothing can have been written down, so that there is nothing to pay for."""
 
 
 class ToolFailed(BotError):

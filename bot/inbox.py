@@ -17,8 +17,10 @@ from bot.owner import Lane
 from bot.ports import Bill, Correction, Json
 
 Kind = Literal["content", "command", "press", "edit"]
-State = Literal["done", "failed", "cancelled", "dead", "refused", "offered"]
-"""`refused`: nobody is there to read the answer, the bot is blocked or the chat is gone.
+State = Literal["done", "failed", "budget", "cancelled", "dead", "refused", "offered"]
+"""`budget`: its person's allowance left no room for it; it may be tried again.
+
+`refused`: nobody is there to read the answer, the bot is blocked or the chat is gone.
 
 `offered`: an edit that waits for its person's word to be answered; the update is kept until then."""
 
@@ -42,6 +44,8 @@ class Entry:
     """The messages that showed this answer while it grew; its parts take their places."""
     replaces: Correction | None = None
     """What this corrected question is to be answered in the place of."""
+    transcripts: Mapping[str, str] = field(default_factory=dict)
+    """The words of its recordings that earlier runs had written down, by Telegram's unique ids of the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,12 @@ class Record(Protocol):
 
     async def doubt(self, turn: int | None) -> None:
         """This turn's answer may not have arrived; None: it was offered again, and need not be once more."""
+
+    def transcript(self, file: str) -> str | None:
+        """The words of this recording (Telegram's unique id) where an earlier run had it written down."""
+
+    async def transcribed(self, turn: int, file: str, words: str) -> None:
+        """A recording that came with this update was written down, and paid for."""
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         """A tool is about to act on the world outside. False: an earlier run came this far, its outcome is unknown."""

@@ -41,12 +41,26 @@ class Purse:
         """Set aside up to `most` tokens for all of a turn; how many, `least` or more. Raises BudgetSpent."""
         if self.budget is None:
             return most
-        now = self.clock.now()
         hold = Hold(turn, least, most, self.keep)
-        granted = await self.books.reserve(owner, now, hold, self.budget) if least <= self.budget else 0
-        if not granted:
-            raise BudgetSpent(self.budget, self.renewed_in())
-        return granted
+        left = await self.books.reserve(owner, self.clock.now(), hold, self.budget) if self.budget else 0
+        if left < least or not self.budget:
+            raise BudgetSpent(self.budget, self.renewed_in(), least, left)
+        return left
+
+    async def spend(self, owner: Owner, turn: int, tokens: int, *, beside: int = 0) -> None:
+        """Book tokens before they are used, so that no crash loses them. Raises BudgetSpent.
+
+        `beside`: what the turn will take at least besides; without room for that, too, nothing is worth beginning.
+        """
+        if self.has_limit:
+            await self.reserve(owner, turn, tokens + beside, tokens + beside)
+            await self.books.add(owner, self.clock.now(), Usage(input_tokens=tokens), turn)
+        else:
+            await self._book(owner, turn, Usage(input_tokens=tokens))
+
+    async def give_back(self, owner: Owner, turn: int, tokens: int) -> None:
+        """What was spent was not used."""
+        await self._book(owner, turn, Usage(input_tokens=-tokens))
 
     async def today(self, owner: Owner) -> Usage:
         """What was booked since the day began."""
@@ -60,8 +74,10 @@ class Purse:
     async def settle(self, owner: Owner, turn: int, bill: Bill) -> None:
         """Book what a turn has cost; nothing is set aside for it any more."""
         usage = bill.settle()
-        if usage == NOTHING_USED and not self.has_limit:
-            return
+        if usage != NOTHING_USED or self.has_limit:
+            await self._book(owner, turn, usage)
+
+    async def _book(self, owner: Owner, turn: int, usage: Usage) -> None:
         try:
             await self.books.add(owner, self.clock.now(), usage, turn)
         except StoreError as failure:

@@ -18,11 +18,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module, resources
-from math import ceil
 from typing import Any
 
 from bot.legible import legible
 from bot.ports import CountTokens, Request
+from bot.ports.model import rough
 from bot.session import Block
 
 log = logging.getLogger(__name__)
@@ -78,11 +78,6 @@ class Encoder:
 
 
 Loader = Callable[[], Encoder]
-
-
-def rough(text: str) -> int:
-    """The rule of thumb: a little too high for most languages, which is the safe side."""
-    return ceil(max(len(text.encode("utf-8", "replace")) / 4, len(text) / 3))
 
 
 def fast() -> Encoder:

@@ -84,7 +84,7 @@ class Turns:
         unanswered = await self.resume(owner, question, reply)
         if unanswered is None:
             return None
-        readable = await unless(run.stop, self.agent.attachments.examine(unanswered, reply)) or unanswered
+        readable = await unless(run.stop, self._examined(owner, unanswered, reply, run)) or unanswered
         if not user_content(readable):
             return None
         session = await self._active(owner, place, readable, reply)
@@ -92,6 +92,9 @@ class Turns:
         if fresh is None:
             return None
         return fresh.opened_for(session), fresh.completed(session, user_content(fresh))
+
+    async def _examined(self, owner: Owner, question: Question, reply: Reply, run: Run) -> Question:
+        return await self.agent.attachments.examine(owner, question, reply, run.record)
 
     async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
         """What of the question no Session has answered. Where an earlier run died, its turn may be in any of them.

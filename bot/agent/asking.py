@@ -1,14 +1,14 @@
 """One model call of a turn, repeated while waiting helps, as long as there is time and its Owner can pay for it.
 
-Before a call is repeated, the words it had shown are taken back. What each call costs is owed at once, also where it
-fails or is cut short; an answer is kept as short as what is left of the Owner's day.
+Before a call is repeated, the words it had shown are taken back. What each call costs is owed from the moment it is
+sent, also where it fails or is cut short; an answer is kept as short as what is left of the Owner's day.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bot.agent.limits import Limits, Pauses
@@ -17,8 +17,7 @@ from bot.agent.tools import ToolContext
 from bot.errors import ModelBusy, ModelError
 from bot.ports import Bill, Completion, Model, Request
 from bot.purse import LEAST_ANSWER, Purse
-from bot.session import Usage
-from bot.tokens import request_tokens, rough
+from bot.tokens import request_tokens
 
 log = logging.getLogger(__name__)
 
@@ -43,17 +42,13 @@ class Asking:
         while True:
             request = await self._afforded(wanted)
             self.context.record.require_lease()
-            hidden: list[str] = []
+            self.bill.send(request_tokens(request))
             try:
                 completion = await self.model.complete(
-                    request, self.screen.grow, self.bill.begin, self.watch, hidden.append
+                    request, self._grow, self.bill.begin, self.watch, self.bill.write
                 )
-            except asyncio.CancelledError:
-                self.bill.add(self._unreported(hidden))
-                raise
             except ModelError as error:
-                self.bill.end(error.usage)
-                self.bill.add(self._unreported(hidden))
+                self.bill.break_off(error.usage)
                 await self._wait(attempt, error)
             else:
                 self.bill.end(completion.usage)
@@ -61,12 +56,9 @@ class Asking:
             attempt += 1
             self.screen.take_back()
 
-    def _unreported(self, hidden: Sequence[str]) -> Usage:
-        """What was written of an answer that broke off: the provider reports it only with the last word.
-
-        `hidden`: the pieces of it that nobody reads, which are thinking and the arguments of tools.
-        """
-        return Usage(output_tokens=rough(self.screen.fresh) + rough("".join(hidden)))
+    def _grow(self, delta: str) -> None:
+        self.bill.write(delta)
+        self.screen.grow(delta)
 
     async def _afforded(self, request: Request) -> Request:
         """The request, with no longer an answer than its Owner can pay for. Raises BudgetSpent."""

@@ -36,6 +36,9 @@ USUAL_WINDOW = 200_000
 CARD_SECONDS = 5.0
 MCP_BETA = "mcp-client-2026-09-15"
 CONNECT_SECONDS = 10.0
+UNSEEN_TOKENS_PER_SECOND = 100
+"""What a model thinks at most, where its provider shows nothing of it and is left before it reports its usage."""
+_ONE_UNSEEN = "..."
 NOTHING_CAME = "an empty answer: is ANTHROPIC_BASE_URL right, or is a captive portal in the way?"
 
 _FAILURES = (
@@ -128,26 +131,32 @@ class Claude:
         on_hidden: Callable[[str], None] = unseen,
     ) -> Completion:
         """Call the model once, streaming. Raises a ModelError that carries the usage known so far."""
-        message = StreamedMessage(on_text, on_start, on_tool, on_hidden)
+        message, was_refused = StreamedMessage(on_text, on_start, on_tool, on_hidden), False
         failure: ModelError = ModelBusy("the stream ended without a stop reason")
         try:
             await self._hear(body(request, self._endpoint), message)
             failure = failure if message.usage else ModelBusy(NOTHING_CAME)
         except _FAILURES as error:
-            failure = classify(error)
+            failure, was_refused = classify(error), is_unbilled(error)
         # What breaks behind the stop reason takes nothing from the answer, which is billed already.
         if (completion := message.completion()) is not None:
             return completion
-        failure.usage = message.usage
+        failure.usage = Usage() if was_refused else message.usage
         raise failure
 
     async def _hear(self, wanted: dict[str, Any], message: StreamedMessage) -> None:
-        """Add event after event to the message until the stream ends."""
+        """Add event after event to the message until the stream ends; an unseen thought counts by its time."""
         now = asyncio.get_running_loop().time
-        async with asyncio.timeout(self._silence) as limit, await self._open(wanted) as events:
-            async for event in events:
-                limit.reschedule(now() + self._silence)
-                message.add(event)  # type: ignore[arg-type]  # whatever is no object has no fields: a TypeError
+        heard_at = now()
+        try:
+            async with asyncio.timeout(self._silence) as limit, await self._open(wanted) as events:
+                async for event in events:
+                    limit.reschedule(now() + self._silence)
+                    message.add(event)  # type: ignore[arg-type]  # whatever is no object has no fields: a TypeError
+                    heard_at = heard_at if message.is_thinking_unseen else now()
+        finally:
+            if message.is_thinking_unseen:
+                message.on_hidden(_ONE_UNSEEN * math.ceil((now() - heard_at) * UNSEEN_TOKENS_PER_SECOND))
 
     async def _open(self, wanted: dict[str, Any]) -> anthropic.AsyncStream[object]:
         """Make the call; its events are plain JSON: the SDK's types cost as much again, and guess at arguments."""
@@ -212,6 +221,13 @@ def classify(error: Exception) -> ModelError:
         case anthropic.CredentialsError():
             return ModelMisconfigured("no usable credentials")
     return ModelBusy(f"the connection or the stream broke: {type(error).__name__}")
+
+
+def is_unbilled(error: Exception) -> bool:
+    """Whether nothing was begun that could be billed: the server said no, or never got the request."""
+    if isinstance(error, anthropic.APIStatusError):
+        return error.status_code != _INSIDE_A_STREAM
+    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
 
 
 def _classify_status(error: anthropic.APIStatusError) -> ModelError:

@@ -29,7 +29,7 @@ from bot.errors import BudgetSpent, EmptyAnswer, FilesRefused, ModelBusy, ModelE
 from bot.inbox import Run
 from bot.owner import Owner
 from bot.ports import Bill, Completion, Model, Question, Reply, Request
-from bot.purse import Purse
+from bot.purse import LEAST_ANSWER, Purse
 from bot.session import Block, Session, spoken, text_block, words
 from bot.tokens import request_tokens
 
@@ -58,6 +58,11 @@ class Agent:
     def fixed_tokens(self) -> int:
         """An estimate of what stands in every prompt: the system's words and the tools."""
         return request_tokens(Request(self.prompt.model, self.prompt.system, (), self.toolbox.specs))
+
+    @property
+    def min_tokens(self) -> int:
+        """What a turn takes at least, whatever is asked: what stands in every prompt, and the shortest answer."""
+        return self.fixed_tokens + min(LEAST_ANSWER, self.prompt.max_tokens)
 
     async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Answer:
         """Answer the question. What it costs goes to the run's bill at once, however it ends."""

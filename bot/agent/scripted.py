@@ -64,7 +64,8 @@ def thinks(thought: str) -> Line:
 
 
 def fails(error: ModelError) -> Line:
-    """A failed call that showed nothing."""
+    """A refused call: nothing was shown and, unless the error says so, nothing is billed."""
+    error.usage = error.usage or Usage()
     return Line(error=error)
 
 

@@ -62,6 +62,12 @@ class StreamedMessage:
                 self.stop_reason = event["delta"].get("stop_reason") or self.stop_reason
                 self.usage = _reported(self.usage or Usage(), event.get("usage"))
 
+    @property
+    def is_thinking_unseen(self) -> bool:
+        """Whether the last that came is a thought of which nothing is shown, and that has not ended."""
+        last = self._blocks[-1] if self._blocks else {}
+        return last.get("type") == "thinking" and not (last.get("thinking") or last.get("signature"))
+
     def completion(self) -> Completion | None:
         """The whole message; None while it has not come to a stop."""
         if self.stop_reason is None:

@@ -39,8 +39,10 @@ class Transcriber:
                 session.post(f"{self.url}{PATH}", data=form, headers=headers, allow_redirects=False) as response,
             ):
                 if not response.ok:
-                    raise NotTranscribed(f"status {response.status}")
+                    raise NotTranscribed(f"status {response.status}", was_refused=True)
                 return _words(await response.json(content_type=None))
+        except aiohttp.ClientConnectorError as away:
+            raise NotTranscribed(type(away).__name__, was_refused=True) from None
         except (aiohttp.ClientError, TimeoutError, ValueError) as failure:
             raise NotTranscribed(type(failure).__name__) from None
 

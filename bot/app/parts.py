@@ -16,6 +16,7 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
 from bot.agent.attachments import Attachments
+from bot.agent.attachments.recordings import Fee
 from bot.agent.attachments.shelf import Shelf
 from bot.agent.choices import Choices
 from bot.agent.claude import Claude, Endpoint
@@ -117,6 +118,7 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
     compactor.purse = purse(settings, store, clock)
     agent = replace(_agent(settings, store, measured, offered, lambda: lifetime.at(clock.now())), purse=compactor.purse)
     compactor.gauge.fixed = agent.fixed_tokens
+    _require_room_for_one(settings.daily_token_budget, agent)
     await compactor.gauge.load(store.scales, offered.models)
     return Turns(
         sessions=store.sessions,
@@ -130,6 +132,15 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
     )
 
 
+def _require_room_for_one(budget: int | None, agent: Agent) -> None:
+    """A budget that no message fits into would refuse everybody, day after day, without their knowing why."""
+    if budget and budget < agent.min_tokens:
+        raise StartError(
+            f"DAILY_TOKEN_BUDGET: {budget} is less than one request takes (about {agent.min_tokens} tokens with the"
+            " system prompt, the tools and the shortest answer); 0 allows nothing, unset means no limit."
+        )
+
+
 def purse(settings: Settings, store: Store, clock: Clock) -> Purse:
     """What people may spend; a process that died with a turn is noticed when the turn's deadline and lease are over."""
     keep = timedelta(seconds=settings.turn_seconds + settings.lease_seconds)
@@ -139,8 +150,10 @@ def purse(settings: Settings, store: Store, clock: Clock) -> Purse:
 def with_files(turns: Turns, settings: Settings, bot: Bot) -> Turns:
     """The same turns, with eyes and ears for what people send beside words."""
     shelf = Shelf(TelegramFiles(bot), asyncio.get_running_loop().time)
-    attachments = Attachments(shelf, _transcriber(settings), turns.count)
-    return replace(turns, agent=replace(turns.agent, attachments=attachments))
+    agent = turns.agent
+    fee = Fee(agent.purse, settings.transcribe_tokens_per_minute, agent.min_tokens) if agent.purse else None
+    attachments = Attachments(shelf, _transcriber(settings), fee, turns.count)
+    return replace(turns, agent=replace(agent, attachments=attachments))
 
 
 def _transcriber(settings: Settings) -> Transcriber | None:

@@ -18,8 +18,8 @@ from dataclasses import replace
 
 from bot.errors import StoreError
 from bot.ports import Scale, Scales
+from bot.ports.model import rough
 from bot.session import ClosedTurn, Message, Session
-from bot.tokens import rough
 
 log = logging.getLogger(__name__)
 

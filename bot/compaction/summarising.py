@@ -21,7 +21,9 @@ from bot.compaction.cutting import whole_turns
 from bot.errors import ModelError, SummaryRejected
 from bot.legible import legible
 from bot.ports import Bill, Completion, CountTokens, Model, Request
+from bot.ports.model import unseen
 from bot.session import Message, Summary, Usage
+from bot.tokens import request_tokens
 
 log = logging.getLogger(__name__)
 
@@ -118,14 +120,15 @@ async def _asked(summariser: Summariser, data: str, bill: Bill) -> Completion:
         max_tokens=summariser.max_tokens,
         once=True,
     )
+    bill.send(request_tokens(request))
     try:
         async with asyncio.timeout(summariser.seconds):
-            completion = await summariser.model.complete(request, lambda _delta: None, bill.begin)
+            completion = await summariser.model.complete(request, bill.write, bill.begin, unseen, bill.write)
     except TimeoutError:
-        bill.end(None)
+        bill.break_off(None)
         raise SummaryRejected("the summariser did not answer in time") from None
     except ModelError as failure:
-        bill.end(failure.usage)
+        bill.break_off(failure.usage)
         raise
     bill.end(completion.usage)
     return completion

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any, Literal, Protocol
 
 from bot.session import Block, Usage, words
@@ -47,28 +48,47 @@ class Completion:
         return words(self.content)
 
 
-class Bill:
-    """What is owed for one piece of work so far: its calls that have ended, and what the running one has reported.
+def rough(text: str) -> int:
+    """Tokens by the rule of thumb: a little too high for most languages, which is the safe side."""
+    return ceil(max(len(text.encode("utf-8", "replace")) / 4, len(text) / 3))
 
-    So a call that is cut short, by a failure or by its person, is paid for as far as anybody can know.
+
+class Bill:
+    """What one piece of work owes so far: its calls that have ended, and the one that runs.
+
+    A call that was sent is owed from then on, with our own estimate of its prompt until the provider reports a better
+    one. So a call that is cut short, by a failure or by its person, is paid for whether or not anything was reported.
     """
 
     def __init__(self) -> None:
         self._ended = self._running = Usage()
+        self._written: list[str] = []
 
     @property
     def total(self) -> Usage:
         """All of it."""
-        return self._ended + self._running
+        return self._ended + self._so_far(self._running)
+
+    def send(self, prompt_tokens: int) -> None:
+        """A call is on its way, and its prompt has about so many tokens."""
+        self.break_off(None)
+        self._running = Usage(input_tokens=prompt_tokens)
 
     def begin(self, usage: Usage) -> None:
-        """A call has begun, and this is what its beginning costs."""
-        self._running = usage
+        """The answer has begun, and the provider reports what that costs; nothing at all is no report."""
+        self._running = usage if usage.tokens else self._running
 
-    def end(self, usage: Usage | None) -> None:
-        """The call has ended and cost so much; None: nobody knows more than at its beginning."""
-        self.add(usage or self._running)
-        self._running = Usage()
+    def write(self, delta: str) -> None:
+        """More was written of the answer: words, thinking, or the arguments of a tool."""
+        self._written.append(delta)
+
+    def end(self, usage: Usage) -> None:
+        """The call was answered to its end, and cost so much; nothing at all is no report."""
+        self._close(usage if usage.tokens else self._so_far(self._running))
+
+    def break_off(self, reported: Usage | None) -> None:
+        """The call failed or was cut short. `reported`: the last that was heard of its cost; None: nothing was."""
+        self._close(self._so_far(self._running if reported is None else reported))
 
     def add(self, usage: Usage) -> None:
         """More is owed, whatever runs."""
@@ -77,8 +97,19 @@ class Bill:
     def settle(self) -> Usage:
         """All of it, which is owed no more."""
         total = self.total
-        self._ended = self._running = Usage()
+        self._ended = Usage()
+        self._running = Usage()
+        self._written.clear()
         return total
+
+    def _so_far(self, usage: Usage) -> Usage:
+        """The usage, with no less output than was seen to be written."""
+        return replace(usage, output_tokens=max(usage.output_tokens, rough("".join(self._written))))
+
+    def _close(self, usage: Usage) -> None:
+        self._ended += usage
+        self._running = Usage()
+        self._written.clear()
 
 
 def unbilled(_usage: Usage) -> None:

@@ -61,9 +61,10 @@ class Books(Protocol):
         """Book what was used on the day of `at`; nothing is set aside for this turn any more."""
 
     async def reserve(self, owner: Owner, at: datetime, hold: Hold, budget: int) -> int:
-        """Set aside tokens for a turn, in place of what was for the same one: how many, or 0 where too few are left.
+        """Set aside tokens for a turn, in place of what was for the same one: how many there are, up to its most.
 
-        What was used and what is set aside stay within `budget` together, however many ask at once.
+        Where those are fewer than its least, nothing changes. What was used and what is set aside stay within `budget`
+        together, however many ask at once.
         """
 
     async def of(self, owner: Owner, at: datetime) -> Usage:

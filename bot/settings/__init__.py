@@ -110,6 +110,9 @@ class Settings(BaseModel):
     )
     transcribe_key: SecretStr | None = Field(None, description="Key of that server, where it wants one")
     transcribe_model: ModelName = Field("whisper-1", description="The model that writes down what is spoken")
+    transcribe_tokens_per_minute: int = Field(
+        1000, ge=0, le=10**9, description="Tokens that a begun minute of a recording counts in `DAILY_TOKEN_BUDGET`"
+    )
     system_prompt_file: TextFile | None = Field(
         None, description="A text file that replaces the built-in system prompt"
     )

@@ -39,8 +39,8 @@ class MongoBooks:
             row = await self._change(owner, at, pipeline)
         except Duplicate:
             row = await self._change(owner, at, pipeline)
-        held = [one["tokens"] for one in row["holds"] if one["turn"] == hold.turn and one["tokens"] >= hold.least]
-        return sum(held)
+        others: int = sum(one["tokens"] for one in row["holds"] if one["turn"] != hold.turn)
+        return max(min(budget - documents.to_usage(row).tokens - others, hold.most), 0)
 
     async def of(self, owner: Owner, at: datetime) -> Usage:
         async with self._calls:

@@ -50,5 +50,6 @@ def to_entry(document: Document, lane_of: LaneOf) -> Entry | None:
         gathers=document["gathers"],
         sent=len(document["sent"]),
         previews=tuple(document.get("previews", ())),
+        transcripts={one["file"]: one["words"] for one in document.get("transcripts", ())},
         replaces=Correction(**document["replaces"]) if "replaces" in document else None,
     )

@@ -39,6 +39,8 @@ UNSETTLED = "unsettled"
 """Who "held" a lane that was given back before it was seen what its last holder, which died, had left behind."""
 FORGOTTEN = frozenset({"done", "cancelled", "refused"})
 """Fates after which nobody will want to see the update again."""
+CONTENT: Document = {"update": "", "transcripts": ""}
+"""The fields that hold a person's words."""
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 RELEASED_AT = {"$dateTrunc": {"date": "$$NOW", "unit": "second", "binSize": 10}}
 """Rounded, so that a claim passes over many waiting lanes of one share in a few steps of the index."""
@@ -119,7 +121,7 @@ class MongoInbox:
             await self._lanes.update_one({"_id": lane}, update, upsert=True)
 
     async def revise(self, lane: Lane, message: Json) -> None:
-        kept = {"$in": ["queued", "failed", "offered"]}
+        kept = {"$in": ["queued", "failed", "budget", "offered"]}
         same = {"lane": lane.id, "state": kept, "message": message["message_id"], "update": {"$type": "object"}}
         async with within(PROMPTLY), self.calls:
             await self.entries.update_many(same, {"$set": {"update.message": dict(message)}})
@@ -248,7 +250,7 @@ class MongoInbox:
         if not self.holds(claim):
             raise LaneLost  # a later holder may have taken only the first of these entries, and the rest are its own
         fate: Document = {"state": state, "turn": ids[0], "doneAt": moment(self._clock.now()), "fence": claim.fence}
-        update: Document = {"$set": fate, **({"$unset": {"update": ""}} if state in FORGOTTEN else {})}
+        update: Document = {"$set": fate, **({"$unset": CONTENT} if state in FORGOTTEN else {})}
         async with self.calls:
             ended = await self.entries.update_many(
                 {"_id": {"$in": list(ids)}, "state": "queued", "fence": {"$lte": claim.fence}}, update

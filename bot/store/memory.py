@@ -211,10 +211,10 @@ class MemoryBooks:
         holds = self._holds.setdefault(self._key(owner, at), {})
         others = [tokens for turn, (tokens, since) in holds.items() if turn != hold.turn and since > at - hold.keep]
         left = budget - (await self.of(owner, at)).tokens - sum(others)
-        if left < hold.least:
-            return 0
-        holds[hold.turn] = (min(left, hold.most), at)
-        return holds[hold.turn][0]
+        granted = max(min(left, hold.most), 0)
+        if granted >= hold.least:
+            holds[hold.turn] = (granted, at)
+        return granted
 
     async def of(self, owner: Owner, at: datetime) -> Usage:
         return self._days.get(self._key(owner, at), Usage())

@@ -148,12 +148,14 @@ class MemoryRecord:
         self._previews: dict[int, tuple[int, ...]] = {}
         self._uncertain: int | None = None
         self._effects: set[tuple[int, str, str]] = set()
+        self._transcripts: dict[str, tuple[int, str]] = {}
 
     def forget(self, turn: int) -> None:
         """The turn's fate is recorded."""
         del self._sent[turn]
         self._previews.pop(turn, None)
         self._effects = {effect for effect in self._effects if effect[0] != turn}
+        self._transcripts = {file: known for file, known in self._transcripts.items() if known[0] != turn}
 
     def require_lease(self) -> None:
         """There is no other worker."""
@@ -175,6 +177,12 @@ class MemoryRecord:
 
     async def doubt(self, turn: int | None) -> None:
         self._uncertain = turn
+
+    def transcript(self, file: str) -> str | None:
+        return self._transcripts[file][1] if file in self._transcripts else None
+
+    async def transcribed(self, turn: int, file: str, words: str) -> None:
+        self._transcripts[file] = turn, words
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         is_first = (turn, tool, arguments) not in self._effects

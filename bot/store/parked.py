@@ -15,7 +15,9 @@ from bot.owner import Lane
 from bot.store.calls import Calls
 from bot.store.documents import Document, moment
 
-GIVEN_UP = ("dead", "failed")
+GIVEN_UP = ("dead", "failed", "budget")
+CAN_BE_TRIED_AGAIN = ("failed", "budget")
+"""By whoever sent it."""
 MOST = 200
 _WAITS_AGAIN: Document = {"$set": {"state": "queued"}, "$unset": {"doneAt": "", "turn": ""}}
 REQUEUED = "requeued"
@@ -63,7 +65,8 @@ async def try_again(database: AsyncDatabase[Document], calls: Calls, lane: Lane,
 
     Whoever asks holds the lane and goes on with what waits in it, so nothing needs to be announced.
     """
-    failed = {"lane": lane.id, "ownerId": lane.owner.id, "state": "failed", "kind": "content", "turn": turn}
+    state = {"$in": list(CAN_BE_TRIED_AGAIN)}
+    failed = {"lane": lane.id, "ownerId": lane.owner.id, "state": state, "kind": "content", "turn": turn}
     async with calls:
         again = await database["inbox"].update_many({**failed, "update": {"$type": "object"}}, _WAITS_AGAIN)
     return again.matched_count > 0

@@ -1,4 +1,4 @@
-"""What is kept of a running turn: what was sent of its answer, what shows it, what its tools have done outside.
+"""What is kept of a running turn: what was sent and what shows it, what its tools did outside, what was spoken in it.
 
 It stands on the entries of the turn's batch. Every write carries the fence of its run and misses when a later one has
 been there, which is a LaneLost.
@@ -40,6 +40,7 @@ class MongoRecord:
         self._claim = batch.claim
         self._sent = {entry.id: entry.sent for entry in batch.entries}
         self._previews = {entry.id: entry.previews for entry in batch.entries}
+        self._transcripts = {file: words for entry in batch.entries for file, words in entry.transcripts.items()}
 
     def require_lease(self) -> None:
         if not self._inbox.holds(self._claim):
@@ -67,6 +68,14 @@ class MongoRecord:
 
     async def doubt(self, turn: int | None) -> None:
         await self._inbox.doubt(self._claim, turn)
+
+    def transcript(self, file: str) -> str | None:
+        return self._transcripts.get(file)
+
+    async def transcribed(self, turn: int, file: str, words: str) -> None:
+        if not await self._write(turn, {}, {"$push": {"transcripts": {"file": file, "words": words}}}):
+            raise LaneLost
+        self._transcripts[file] = words
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         effect = {"tool": tool, "argsHash": arguments}

@@ -123,7 +123,7 @@ INBOX: Rule = {
             "update": {"bsonType": "object"},
             "message": _INT_OR_NULL,
             "replaces": _record(turn=_INT, part=_COUNT, of=_COUNT),
-            "state": {"enum": ["queued", "done", "failed", "cancelled", "dead", "refused", "offered"]},
+            "state": {"enum": ["queued", "done", "failed", "budget", "cancelled", "dead", "refused", "offered"]},
             "receivedAt": _DATE,
             "doneAt": _DATE,
             "turn": _INT,
@@ -131,6 +131,7 @@ INBOX: Rule = {
             "sent": _list({"bsonType": ["int", "long", "string"]}),
             "effects": _list(_record(tool=_TEXT, argsHash=_TEXT)),
             "previews": _list(_INT),
+            "transcripts": _list(_record(file=_TEXT, words=_TEXT)),
             "preview": _INT_OR_NULL,  # written by the version before
         },
     }

@@ -45,7 +45,9 @@ def attached(message: Message) -> Block | None:
         return None
     block = {"type": "file", "kind": kind, "file_id": file.file_id, "unique_id": file.file_unique_id, "name": name}
     album = {"album": message.media_group_id} if message.media_group_id else {}
-    return {**block, "bytes": file.file_size or 0, **album}
+    # The attribute warns of a type that it will have one day; on the wire it is a number.
+    lasting = {"seconds": file.to_dict()["duration"]} if isinstance(file, Audio | Voice) else {}
+    return {**block, "bytes": file.file_size or 0, **lasting, **album}
 
 
 def is_too_large(message: Message) -> bool:

@@ -34,7 +34,7 @@ from bot.telegram.identity import identify
 from bot.telegram.inputs import Account, Reading, read, wish
 from bot.telegram.presses import obey
 from bot.telegram.replies import TelegramReply
-from bot.telegram.spending import renewal
+from bot.telegram.spending import refusal
 from bot.texts import Language, duration, language_of, rounded, text
 from bot.turn import Turns
 
@@ -148,13 +148,19 @@ class TelegramFrontend:
             log.info("nobody there: %s", gone)
             await self._desk.lost(batch.lane)
             return "refused"
+        except BudgetSpent as spent:
+            log.info("no room in the budget: %d tokens needed, %d of %d left", spent.needed, spent.left, spent.budget)
+            await _apologise(reply, turn if spent.passes else None, *refusal(spent, batch.lane.place, language))
+            return "budget"
         except BotError as error:
             log.warning("failed: %s: %s", type(error).__name__, error)
             turn = None if isinstance(error, Unstorable) else turn  # trying it again would end the same way
-            return await _apologise(reply, turn, *apology(error, language))
+            await _apologise(reply, turn, *apology(error, language))
+            return "failed"
         except Exception:  # the edge: the person hears of it, the operator gets the traceback
             log.exception("failed unexpectedly")
-            return await _apologise(reply, turn, BotError.text, {})
+            await _apologise(reply, turn, BotError.text, {})
+            return "failed"
 
 
 def _reading(batch: Batch) -> Reading:
@@ -172,15 +178,13 @@ def _language(update: Update) -> Language:
 
 def apology(error: BotError, language: Language) -> tuple[str, Mapping[str, str]]:
     """The sentence for an error, and what stands in it: where the provider asks for a long wait, until when."""
-    if isinstance(error, BudgetSpent) and error.budget:
-        return "error_budget", renewal(error.budget, error.renewed_in, language)
     wait = error.retry_after if isinstance(error, ModelBusy) else None
     if wait is None or wait < WORTH_NAMING:
         return error.text, {}
     return "error_model_wait", {"wait": duration(rounded(timedelta(seconds=wait)), language)}
 
 
-async def _apologise(reply: TelegramReply, turn: int | None, key: str, values: Mapping[str, str]) -> State:
+async def _apologise(reply: TelegramReply, turn: int | None, key: str, values: Mapping[str, str]) -> None:
     try:
         if turn is None:
             await reply.notice(key, **values)
@@ -190,4 +194,3 @@ async def _apologise(reply: TelegramReply, turn: int | None, key: str, values: M
         raise
     except DeliveryError as error:
         log.info("the apology could not be delivered: %s", error)
-    return "failed"

@@ -1,6 +1,6 @@
-"""What a person has used and may still use, in words for that person: `/usage`, and the refusal where nothing is left.
+"""What a person has used and may still use, in words for that person: `/usage`, and the refusal without room.
 
-Told in private only: in a group it would tell others how much somebody talks elsewhere.
+Figures are told in private only: in a group they would tell others how much somebody talks elsewhere.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
-from bot.owner import Lane
+from bot.errors import BudgetSpent
+from bot.owner import Lane, Place
 from bot.ports import SessionStore
 from bot.purse import Purse
 from bot.session import Alive, Usage
@@ -38,6 +39,18 @@ def _left(purse: Purse, today: Usage, language: Language) -> str:
         return text("usage_none", language)
     left = max(purse.budget - today.tokens, 0)
     return text("usage_left", language, left=figure(left), **renewal(purse.budget, purse.renewed_in(), language))
+
+
+def refusal(spent: BudgetSpent, place: Place, language: Language) -> tuple[str, Mapping[str, str]]:
+    """The sentence for what there was no room for, by its key, and what stands in it."""
+    if not place.is_private:
+        return "error_budget_group", {}
+    if not spent.budget:
+        return "error_budget_none", {}
+    needed = {"needed": figure(spent.needed), "budget": figure(spent.budget)}
+    if not spent.passes:
+        return "error_budget_never", needed
+    return "error_budget", {**needed, "left": figure(spent.left), **renewal(spent.budget, spent.renewed_in, language)}
 
 
 def renewal(budget: int, renewed_in: timedelta, language: Language) -> Mapping[str, str]:

@@ -372,6 +372,16 @@ async def test_the_preview_of_a_turn_is_known_to_its_next_run(inbox):
     assert not inbox.record(await inbox.next(claim)).previews(1)
 
 
+async def test_what_was_spoken_is_known_to_the_next_run(inbox):
+    """C149."""
+    claim = await claimed(inbox, entry(1), entry(2))
+    record = inbox.record(await inbox.next(claim))
+    assert record.transcript("voice") is None
+    await record.transcribed(2, "voice", "Hello")
+    for known in (record, inbox.record(await inbox.next(claim))):
+        assert (known.transcript("voice"), known.transcript("other")) == ("Hello", None)
+
+
 async def test_messages_before_a_cancelling_command_are_overtaken_and_those_after_it_are_not(inbox):
     claim = await claimed(inbox, entry(1), entry(2), new(3), entry(4))
     seen = [(ids(batch), batch.overtaken) for batch in await handled(inbox, claim)]

@@ -10,7 +10,8 @@ from importlib import import_module, resources
 import pytest
 import tiktoken
 
-from bot.tokens import O200K_PATTERN, O200K_SHA256, O200K_SPECIAL, Tokens, fast, rough, slow
+from bot.ports.model import rough
+from bot.tokens import O200K_PATTERN, O200K_SHA256, O200K_SPECIAL, Tokens, fast, slow
 
 MILLION = 1_000_000
 SAMPLES = {

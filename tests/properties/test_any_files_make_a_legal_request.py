@@ -18,6 +18,7 @@ from bot.demo.claude.rules import check
 from bot.errors import FileGone, FileTooLarge
 from bot.ports import Part, Question
 from bot.session import number, text_block
+from bot.store.memory_inbox import MemoryRecord
 from tests.agents import MODEL
 from tests.builders import ANNA, NOON, session, text
 from tests.samples import gif, jpeg, pdf, png, sent, webp
@@ -58,7 +59,7 @@ async def talk(turns, lost):
     for turn, (files, has_words) in enumerate(turns, start=1):
         content = (*blocks(files), *([text("look")] if has_words else []))
         told: Any = Told()
-        question = await attachments.examine(Question((Part(turn, content, NOON),)), told)
+        question = await attachments.examine(ANNA, Question((Part(turn, content, NOON),)), told, MemoryRecord())
         asked = user_content(question)
         if not asked:
             continue

@@ -134,13 +134,13 @@ async def test_stop_ends_a_turn_also_while_room_is_made(house):
 async def test_a_window_that_overflows_inside_a_tool_loop_costs_earlier_turns_only(house):
     """C49: the turn begins anew with all it was asked, and what its first run cost is booked."""
     at = house(
-        *[says("Yes.", usage=Usage()) for _ in range(3)],
+        *[says("Yes.", usage=Usage(output_tokens=1)) for _ in range(3)],
         calls("recall", words="tea"),
         fails(PromptTooLong()),
         calls("recall", words="tea"),
-        says("No tea.", usage=Usage()),
+        says("No tea.", usage=Usage(output_tokens=1)),
         triggers=OFTEN,
-        summarise=lambda request: says(GOOD, usage=Usage()),
+        summarise=lambda request: says(GOOD, usage=Usage(output_tokens=1)),
     )
     await talk(at, 3)
     screen = await at.ask("Is there tea?")

@@ -15,6 +15,7 @@ from bot.agent.scripted import Scripted, fails, says
 from bot.errors import FileGone, FilesRefused, FileTooLarge, FileUnavailable, NotTranscribed
 from bot.ports import Part, Question
 from bot.session import Message
+from bot.store.memory_inbox import MemoryRecord
 from tests import agents
 from tests.builders import ANNA, NOON, message, session, text
 from tests.samples import pdf, png, sent
@@ -79,7 +80,7 @@ def asked(*blocks, update_id=1):
 
 async def examined(attachments, *blocks):
     told = Told()
-    question = await attachments.examine(asked(*blocks), told)
+    question = await attachments.examine(ANNA, asked(*blocks), told, MemoryRecord())
     return list(question.parts[0].content), told.notices
 
 

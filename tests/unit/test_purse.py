@@ -64,7 +64,7 @@ def test_a_call_that_was_cut_short_owes_what_its_beginning_cost():
     bill.end(Usage(input_tokens=5, output_tokens=1))
     bill.begin(Usage(input_tokens=7))
     assert bill.total == Usage(input_tokens=12, output_tokens=1)
-    bill.end(None)
+    bill.break_off(None)
     bill.add(Usage(turns=1))
     assert bill.settle() == Usage(input_tokens=12, output_tokens=1, turns=1)
     assert bill.total == Usage()
@@ -106,3 +106,82 @@ async def test_no_summary_is_made_that_its_owner_cannot_pay_for(long_talk, way):
 def test_a_prompt_is_taken_for_no_smaller_than_it_is(words, fewest):
     messages = [{"role": "user", "content": list(question(words).parts[0].content)}]
     assert fewest < request_tokens(Prompt("model", b"key", "").request(ANNA, messages, (), "auto")) < 3 * fewest
+
+
+# ---------------------------------------------------------------------------------------------- what is owed
+
+
+def test_a_call_is_owed_from_the_moment_it_is_sent_until_its_provider_says_more():
+    """C149: stopped before the first byte."""
+    bill = Bill()
+    bill.send(700)
+    assert bill.total == Usage(input_tokens=700)
+    bill.begin(Usage(input_tokens=500, output_tokens=1))
+    bill.write("three ")
+    bill.write("tokens")
+    assert bill.total == Usage(input_tokens=500, output_tokens=4)
+    bill.send(30)
+    assert bill.total == Usage(input_tokens=530, output_tokens=4)
+
+
+@pytest.mark.parametrize(
+    ("reported", "owed"),
+    [
+        pytest.param(None, Usage(input_tokens=700, output_tokens=2), id="nothing was reported"),
+        pytest.param(Usage(5, 1, 3), Usage(5, 2, 3), id="its beginning was reported"),
+        pytest.param(Usage(5, 9), Usage(5, 9), id="more was reported than seen"),
+    ],
+)
+def test_a_call_that_broke_off_owes_what_was_reported_and_no_less_than_was_seen(reported, owed):
+    bill = Bill()
+    bill.send(700)
+    bill.write("Hello")
+    bill.break_off(reported)
+    assert bill.settle() == owed
+    assert bill.total == Usage()
+
+
+def test_a_refused_call_owes_nothing():
+    bill = Bill()
+    bill.send(700)
+    bill.break_off(Usage())
+    assert bill.total == Usage()
+
+
+def test_a_server_that_reports_no_usage_is_taken_to_have_used_what_was_seen():
+    bill = Bill()
+    bill.send(700)
+    bill.begin(Usage())
+    bill.write("Hello")
+    bill.end(Usage())
+    assert bill.total == Usage(input_tokens=700, output_tokens=2)
+
+
+async def test_a_refusal_says_what_is_needed_and_what_there_is():
+    """C149."""
+    at = purse(100)
+    await at.reserve(ANNA, 1, 30, 30)
+    with pytest.raises(BudgetSpent) as refused:
+        await at.reserve(ANNA, 2, 80, 90)
+    assert (refused.value.needed, refused.value.left, refused.value.passes) == (80, 70, True)
+    with pytest.raises(BudgetSpent) as refused:
+        await at.reserve(ANNA, 2, 101, 101)
+    assert not refused.value.passes
+
+
+async def test_what_is_spent_is_booked_at_once_and_stands_in_nobodys_way():
+    at = purse(100)
+    await at.spend(ANNA, 1, 30, beside=70)
+    assert await at.reserve(ANNA, 2, 70, 70) == 70
+    with pytest.raises(BudgetSpent):
+        await at.spend(ANNA, 3, 1)
+    await at.give_back(ANNA, 1, 30)
+    await at.spend(ANNA, 3, 30)
+    assert (await at.today(ANNA)).tokens == 30
+
+
+async def test_a_turn_that_began_before_midnight_takes_nothing_from_the_day_after():
+    books = MemoryBooks()
+    await purse(100, books, NOON.replace(hour=23, minute=59)).reserve(ANNA, 1, 100, 100)
+    tomorrow = purse(100, books, NOON + timedelta(hours=12, minutes=1))
+    assert await tomorrow.reserve(ANNA, 2, 100, 100) == 100

@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from bot.tokens import Encoder, Tokens, message_tokens, rough
+from bot.ports.model import rough
+from bot.tokens import Encoder, Tokens, message_tokens
 from tests.builders import text
 
 

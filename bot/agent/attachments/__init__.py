@@ -2,8 +2,9 @@
 
 A Session holds what a file was and Telegram's name for it. Before its turn each file of a question is opened once
 (`examine`): what cannot be read becomes a sentence, for the model in its place and for the person; what was spoken
-becomes words; of the rest it is noted how many tokens it takes. For a request the files are put in (`fill`), bounded in
-number and bytes, at the same places as before, so that the provider's cache still answers for the front of it.
+becomes words (`recordings`); of the rest it is noted how many tokens it takes. For a request the files are put in
+(`fill`), bounded in number and bytes, at the same places as before, so that the provider's cache still answers for the
+front of it.
 
 A file is data. It stands in blocks of its own, and a text says that it is a file's: what is in it decides nothing.
 """
@@ -18,11 +19,15 @@ from typing import Any, TypeVar
 
 from bot.agent.attachments.bounds import files_of, fitting, shown
 from bot.agent.attachments.opening import opened
+from bot.agent.attachments.recordings import Fee, Recordings
 from bot.errors import FileBroken, FileError, FileUnavailable
+from bot.inbox import Record
 from bot.legible import FORWARDED, named
+from bot.owner import Owner
 from bot.ports import CountTokens, Files, Json, Part, Question, Reply, Transcribe
+from bot.ports.model import rough
 from bot.session import Block, Session, text_block
-from bot.tokens import message_tokens, rough
+from bot.tokens import message_tokens
 
 __all__ = ["LARGE_AT_A_TIME", "Attachments", "are_late", "files_of", "without_files"]
 
@@ -52,20 +57,28 @@ class Attachments:
 
     files: Files | None = None
     transcribe: Transcribe | None = None
+    fee: Fee | None = None
+    """What recordings cost; None: nobody counts."""
     count: CountTokens = roughly
     gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_AT_A_TIME))
 
-    async def examine(self, question: Question, reply: Reply) -> Question:
+    async def examine(self, owner: Owner, question: Question, reply: Reply, record: Record) -> Question:
         """The question with its files opened once; without any content where nothing of it can be read.
 
-        The person is told what cannot. Raises FileUnavailable or NotTranscribed where another try may help.
+        The person is told what cannot. Raises FileUnavailable or NotTranscribed where another try may help, and
+        BudgetSpent where there is a recording and not enough left to have it written down and answered.
         """
         content = [block for part in question.parts for block in part.content]
         files = files_of(content)
         if not files:
             return question
         fits = fitting(files)
-        findings = await _each(self._found(block, fits=block["unique_id"] in fits) for block in files)
+        ears = Recordings(owner, question.turn, record, self.transcribe, self.fee)
+        senders = [part.update_id for part in question.parts for _ in files_of(part.content)]
+        findings = await _each(
+            self._found(block, ears, part) if block["unique_id"] in fits else _left_out(block)
+            for block, part in zip(files, senders, strict=True)
+        )
         findings = _bounded(findings)
         for notice in dict.fromkeys(finding.notice for finding in findings if finding.notice):
             await reply.notice(notice)
@@ -100,19 +113,20 @@ class Attachments:
     def _room(self, *files: Block) -> AbstractAsyncContextManager[None]:
         return self.gate if sum(file["bytes"] for file in files) > LARGE else nullcontext()
 
-    async def _found(self, block: Block, *, fits: bool) -> Finding:
-        if not fits:
-            return _too_many(block)
+    async def _found(self, block: Block, ears: Recordings, part: int) -> Finding:
+        """What stands for a file that came with the update `part`."""
         if block["kind"] in SPOKEN and self.transcribe is None:
             return Finding(_unseen(block, "you cannot hear it"), f"unreadable_{block['kind']}")
         try:
             async with self._room(block):
-                return Finding(await (self._heard if block["kind"] in SPOKEN else self._seen)(block))
+                opens = self._heard(block, ears, part) if block["kind"] in SPOKEN else self._seen(block)
+                return Finding(await opens)
         except FileError as fault:
             return Finding(_unseen(block, fault.told), fault.text)
 
-    async def _heard(self, block: Block) -> Block:
-        said = await self.transcribe(await self._read(block), block["name"]) if self.transcribe else ""
+    async def _heard(self, block: Block, ears: Recordings, part: int) -> Block:
+        if (said := ears.known(block)) is None:
+            said = await ears.words(block, await self._read(block), part)
         if not said.strip():
             raise FileBroken("no word was heard")
         return text_block(f"[{block['kind']} message, written down by a program]\n{said.strip()}")
@@ -166,6 +180,10 @@ def _bounded(findings: Sequence[Finding]) -> list[Finding]:
         finding if finding.block.get("unique_id", "") in {"", *fits} else _too_many(finding.block)
         for finding in findings
     ]
+
+
+async def _left_out(file: Block) -> Finding:
+    return _too_many(file)
 
 
 def _too_many(file: Block) -> Finding:

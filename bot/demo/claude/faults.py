@@ -62,6 +62,11 @@ class Fault:
         """Whether the client got an answer it can use, so that the scripted one is used up."""
         return self.twist is not None or self.name in _AFTER_THE_STOP_REASON
 
+    @property
+    def is_free(self) -> bool:
+        """Whether somebody answered at once who is not the model: then nothing is billed."""
+        return self.reply is not None and self.reply.status != 0
+
     # -------------------------------------------------------------------------- instead of an answer
 
     @classmethod

@@ -32,6 +32,8 @@ class Exchange:
     reason: str = ""
     prompt: PromptUsage | None = None
     answer: Mapping[str, Any] | None = None
+    written: str = ""
+    """What the model had written when the stream ended, broke or was left."""
 
     @property
     def usage(self) -> Mapping[str, Any]:
@@ -67,6 +69,12 @@ class Journal:
         self._exchanges[number] = replace(self._exchanges[number], **changes)
         async with self._changed:
             self._changed.notify_all()
+
+    def wrote(self, number: int, written: str) -> None:
+        """More of the answer was written."""
+        if written:
+            known = self._exchanges[number]
+            self._exchanges[number] = replace(known, written=known.written + written)
 
     async def leave(self, number: int) -> None:
         """The client went away; what was decided before stays decided."""

@@ -93,6 +93,13 @@ class ClaudeServer:
         """Wait for the journal to look like this."""
         return await self.journal.until(holds, seconds)
 
+    def billed(self, exchange: Exchange) -> int:
+        """Tokens that a request is billed, whether or not its client was told, or stayed to hear it."""
+        if exchange.prompt is None:
+            return 0
+        written = exchange.usage.get("output_tokens") or self._meter.text(exchange.written)
+        return int(exchange.prompt.total + written)
+
     # ------------------------------------------------------------------------------------------ requests
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
@@ -131,8 +138,9 @@ class ClaudeServer:
     async def _messages(self, visit: Visit) -> web.StreamResponse:
         body = await self._read(visit, MessagesRequest)
         prompt = self._bill(body)
-        await visit.note(prompt=prompt)
         fault = self.faults.take(body)
+        if not (fault and fault.is_free):
+            await visit.note(prompt=prompt)
         if fault and not fault.spends:
             await visit.note("faulted", reason=fault.name)
         if fault and fault.reply:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, cycle, repeat
 from typing import Any
 
@@ -18,6 +18,8 @@ from bot.demo.claude.answers import Answer, Piece, Text, Thought, ToolCall, Whol
 TEXT_SIZES = (2, 5, 11)
 TEXT_SIZE = 24
 JSON_SIZES = (1, 3, 7, 2, 11)
+_WRITTEN = ("text", "thinking", "partial_json")
+"""The fields of a delta that the model writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Event:
 
     name: str
     body: Mapping[str, Any]
+    written: str = ""
+    """What the model has written for it, shown or not: it is billed, whoever goes away before the end."""
 
     def encode(self) -> bytes:
         """The bytes on the wire."""
@@ -37,6 +41,7 @@ class Chunk:
     """Bytes that are no proper event."""
 
     raw: bytes
+    written: str = ""
 
     def encode(self) -> bytes:
         """The bytes on the wire."""
@@ -89,15 +94,24 @@ def stream_steps(frame: Mapping[str, Any], answer: Answer) -> Iterator[Step]:
     begun = {**frame, "content": [], "stop_reason": None, "stop_sequence": None, "stop_details": None}
     yield event("message_start", message={**begun, "usage": {**usage, "output_tokens": 1}})
     for index, block in enumerate(answer.blocks):
-        yield event("content_block_start", index=index, content_block=_opening(block))
+        whole = block.written if isinstance(block, Whole) else ""
+        yield replace(event("content_block_start", index=index, content_block=_opening(block)), written=whole)
         if index == 0:
             yield event("ping")
+        for hidden in pieces(_hidden(block), repeat(TEXT_SIZE)):
+            yield replace(event("ping"), written=hidden)
         for delta in _deltas(block):
-            yield event("content_block_delta", index=index, delta=delta)
+            written = next((delta[name] for name in _WRITTEN if name in delta), "")
+            yield replace(event("content_block_delta", index=index, delta=delta), written=written)
         yield event("content_block_stop", index=index)
     ending = {key: frame[key] for key in ("stop_reason", "stop_sequence", "stop_details")}
     yield event("message_delta", delta=ending, usage=_cumulative(usage))
     yield event("message_stop")
+
+
+def _hidden(block: Piece) -> str:
+    """Thinking of which the client hears nothing but that the connection is alive."""
+    return block.text if isinstance(block, Thought) and not block.shown else ""
 
 
 def _cumulative(usage: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,6 +93,7 @@ class Visit:
             match step:
                 case Event() | Chunk():
                     await response.write(step.encode())
+                    self.journal.wrote(self.number, step.written)
                     await self._rest(pace())
                 case Wait(seconds):
                     await self._rest(seconds)
