@@ -139,6 +139,15 @@ class Inbox(Protocol):
         """The record of the turn this batch makes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a tool did to the world outside. `arguments` is a hash; `result` None: nobody knows what came of it."""
+
+    tool: str
+    arguments: str
+    result: str | None = None
+
+
 class Record(Protocol):
     """What is kept of a running turn (or press) outside its Session, so that the next run knows what this one did."""
 
@@ -170,7 +179,22 @@ class Record(Protocol):
         """A recording that came with this update was written down, and paid for."""
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
-        """A tool is about to act on the world outside. False: an earlier run came this far, its outcome is unknown."""
+        """A tool is about to act on the world outside. False: an earlier run came this far."""
+
+    async def effect_ended(self, turn: int, tool: str, arguments: str, result: str) -> None:
+        """It has acted, and this is what came of it."""
+
+    async def effects(self, turn: int) -> Sequence[Effect]:
+        """What tools have done in all runs of this turn, in order."""
+
+    async def keep_effects(self, turn: int) -> None:
+        """This turn has failed after its tools had acted: the next question of its lane is to show it."""
+
+    async def unseen_effects(self, since: datetime) -> Sequence[Effect]:
+        """What tools did in turns of this lane that have failed since then, until `effects_seen`."""
+
+    async def effects_seen(self) -> None:
+        """The Session holds now what tools did in turns that have failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,21 +13,22 @@ turn is committed whole or not at all, so a Session never holds half a dialogue 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.agent.answers import Answer, interrupted, late_piece
 from bot.agent.attachments import are_late, files_of
 from bot.agent.loop import Agent
-from bot.agent.prompt import user_content
+from bot.agent.prompt import effects_text, user_content
 from bot.compaction import Compactor
 from bot.errors import AlreadyActive, PromptTooLong, SessionGone, StoreUnavailable, TooLate
-from bot.inbox import Run
+from bot.inbox import Effect, Run
 from bot.legible import legible, title
 from bot.ops.stopping import unless
 from bot.owner import Owner, Place
 from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
-from bot.session import Block, ClosedTurn, Lifetime, PromptSize, Role, Session, Usage, number, words
+from bot.session import Block, ClosedTurn, Lifetime, PromptSize, Role, Session, Usage, number, text_block, words
 from bot.tokens import message_tokens
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class Turns:
         if loaded is None:
             return
         session, asked = loaded
+        asked = _with_effects(asked, await run.record.unseen_effects(session.created_at))
         try:
             session, answer = await self._run(owner, session, asked, reply, run)
             is_news = self.announces and session.epoch > session.prompt.epoch
@@ -175,6 +177,7 @@ class Turns:
         run.record.require_lease()
         await self.sessions.commit(owner, session, turn)
         run.bill.add(Usage(turns=1))
+        await run.record.effects_seen()
         log.info("committed revision %d of Session %s", session.revision, session.id)
 
     async def _closed(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
@@ -203,6 +206,15 @@ async def _finish_known(session: Session, question: Question, reply: Reply) -> Q
         if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
             await reply.deliver(answered, turn=part.update_id)
     return question.unknown_to(session)
+
+
+def _with_effects(question: Question, effects: Sequence[Effect]) -> Question:
+    """The question, and behind it what tools did in earlier turns of the lane that failed."""
+    if not effects:
+        return question
+    *parts, last = question.parts
+    told = replace(last, content=(*last.content, text_block(effects_text(effects))))
+    return replace(question, parts=(*parts, told))
 
 
 async def _send(reply: Reply, turn: int, answer: Answer) -> None:

@@ -8,6 +8,7 @@ could come in). Arguments are checked, strictly, before a tool sees them.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +18,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bot.errors import StartError, ToolFailed
+from bot.errors import StartError, StoreUnavailable, ToolFailed
 from bot.inbox import Record
 from bot.owner import Owner, Place
 from bot.ports import Json
 from bot.session import Task
 
+log = logging.getLogger(__name__)
+
+MAX_RESULT_CHARS = 2_000
+"""Of what a tool did outside, as it is recorded for another run."""
 STATUS = "status_other"
 _STATUS_OF_PROVIDER = {"web_search": "status_web", "web_fetch": "status_web"}
 
@@ -109,17 +114,31 @@ class Toolbox:
             valid = tool.arguments.model_validate_json(json.dumps(arguments), strict=True)
         except ValidationError as invalid:
             raise ToolFailed(f"Invalid arguments: {_complaint(invalid)}.") from None
-        if tool.has_effect:
-            await _once(context, name, arguments)
-        return await tool.run(context, valid)
+        if not tool.has_effect:
+            return await tool.run(context, valid)
+        # The model's own ids are new in each run, so the arguments name the call.
+        key = sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
+        return await _once(context, tool, valid, key)
 
 
-async def _once(context: ToolContext, name: str, arguments: Json) -> None:
-    """Record the call before it acts. The model's own ids are new in each run, so the arguments name the call."""
+async def _once(context: ToolContext, tool: Tool, arguments: BaseModel, key: str) -> str:
+    """Record the call before it acts, and what came of it; what an earlier run did is told, not done again."""
     context.record.require_lease()
-    key = sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
-    if not await context.record.effect_begins(context.turn, name, key):
-        raise ToolFailed("This was begun before an interruption; its outcome is unknown. Do not repeat it: say so.")
+    if not await context.record.effect_begins(context.turn, tool.name, key):
+        return await _earlier(context, tool.name, key)
+    said = await tool.run(context, arguments)
+    try:
+        await context.record.effect_ended(context.turn, tool.name, key, said[:MAX_RESULT_CHARS])
+    except StoreUnavailable as failure:  # the model learns it all the same; only another run would not
+        log.warning("turn %d: what %s did is not recorded: %s", context.turn, tool.name, failure)
+    return said
+
+
+async def _earlier(context: ToolContext, name: str, key: str) -> str:
+    for effect in await context.record.effects(context.turn):
+        if (effect.tool, effect.arguments) == (name, key) and effect.result is not None:
+            return effect.result
+    raise ToolFailed("This was begun before an interruption; its outcome is unknown. Do not repeat it: say so.")
 
 
 def _complaint(invalid: ValidationError) -> str:

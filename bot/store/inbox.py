@@ -35,6 +35,7 @@ from bot.store.records import MongoRecord
 log = logging.getLogger(__name__)
 
 READ_AHEAD = 60
+MAX_TURNS_WITH_EFFECTS = 8
 UNSETTLED = "unsettled"
 """Who "held" a lane that was given back before it was seen what its last holder, which died, had left behind."""
 FORGOTTEN = frozenset({"done", "cancelled", "refused"})
@@ -69,6 +70,7 @@ class MongoInbox:
         self._lane_of = lane_of
         self._leased_until: dict[str, float] = {}
         self._uncertain: dict[str, int | None] = {}
+        self._acted: dict[str, tuple[int, ...]] = {}
         self._unsure = False
         self._arrived = asyncio.Event()
 
@@ -154,6 +156,7 @@ class MongoInbox:
             return None
         self._leased_until[before["_id"]] = asked_at + self._holder.lease_seconds
         self._uncertain[before["_id"]] = before.get("uncertain")
+        self._acted[before["_id"]] = tuple(before.get("acted", ()))
         return Claim(
             lane=before["_id"],
             fence=before["fence"] + 1,
@@ -218,6 +221,7 @@ class MongoInbox:
     def _let_go(self, claim: Claim) -> None:
         self._leased_until.pop(claim.lane, None)
         self._uncertain.pop(claim.lane, None)
+        self._acted.pop(claim.lane, None)
 
     # ----------------------------------------------------------------------------------------------- handling
 
@@ -293,6 +297,16 @@ class MongoInbox:
         update = {"$unset": {"uncertain": ""}} if turn is None else {"$set": {"uncertain": turn}}
         await self._change(claim, {}, update)
         self._uncertain[claim.lane] = turn
+
+    def turns_with_effects(self, claim: Claim) -> Sequence[int]:
+        """The failed turns of this lane whose tools had acted, until a later turn has shown it."""
+        return self._acted.get(claim.lane, ())
+
+    async def remember_effects(self, claim: Claim, turn: int | None) -> None:
+        """Add a turn to them; None: there are none any more."""
+        turns = () if turn is None else (*self.turns_with_effects(claim), turn)[-MAX_TURNS_WITH_EFFECTS:]
+        await self._change(claim, {}, {"$set": {"acted": list(turns)}} if turns else {"$unset": {"acted": ""}})
+        self._acted[claim.lane] = turns
 
 
 def _now() -> float:

@@ -12,10 +12,11 @@ from bisect import insort
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import count
 from typing import Literal
 
-from bot.inbox import Batch, Claim, Entry, State
+from bot.inbox import Batch, Claim, Effect, Entry, State
 from bot.owner import Lane
 from bot.ports import Clock, Json
 from bot.store.batches import leading
@@ -97,7 +98,7 @@ class MemoryInbox:
         if self._queues[claim.lane].waiting:
             return claim
         del self._queues[claim.lane]
-        if (record := self._records.get(claim.lane)) is not None and record.uncertain() is None:
+        if (record := self._records.get(claim.lane)) is not None and record.is_empty:
             del self._records[claim.lane]
         return None
 
@@ -147,15 +148,23 @@ class MemoryRecord:
         self._sent: Counter[int] = Counter()
         self._previews: dict[int, tuple[int, ...]] = {}
         self._uncertain: int | None = None
-        self._effects: set[tuple[int, str, str]] = set()
         self._transcripts: dict[str, tuple[int, str]] = {}
+        self._effects: dict[tuple[int, str, str], str | None] = {}
+        self._acted: set[int] = set()
 
     def forget(self, turn: int) -> None:
         """The turn's fate is recorded."""
         del self._sent[turn]
         self._previews.pop(turn, None)
-        self._effects = {effect for effect in self._effects if effect[0] != turn}
         self._transcripts = {file: known for file, known in self._transcripts.items() if known[0] != turn}
+        self._effects = {
+            effect: result for effect, result in self._effects.items() if effect[0] != turn or turn in self._acted
+        }
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a later turn of the lane need not know any of it."""
+        return self._uncertain is None and not self._acted
 
     def require_lease(self) -> None:
         """There is no other worker."""
@@ -186,5 +195,21 @@ class MemoryRecord:
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         is_first = (turn, tool, arguments) not in self._effects
-        self._effects.add((turn, tool, arguments))
+        self._effects.setdefault((turn, tool, arguments), None)
         return is_first
+
+    async def effect_ended(self, turn: int, tool: str, arguments: str, result: str) -> None:
+        self._effects[turn, tool, arguments] = result
+
+    async def effects(self, turn: int) -> Sequence[Effect]:
+        return [Effect(tool, hashed, result) for (of, tool, hashed), result in self._effects.items() if of == turn]
+
+    async def keep_effects(self, turn: int) -> None:
+        self._acted.add(turn)
+
+    async def unseen_effects(self, since: datetime) -> Sequence[Effect]:  # noqa: ARG002 - the port's signature
+        """Those of failed turns, which are forgotten with the process; when they failed is not kept."""
+        return [effect for turn in sorted(self._acted) for effect in await self.effects(turn)]
+
+    async def effects_seen(self) -> None:
+        self._acted.clear()

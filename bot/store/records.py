@@ -7,14 +7,15 @@ been there, which is a LaneLost.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from pymongo.asynchronous.collection import AsyncCollection
 
 from bot.errors import LaneLost
-from bot.inbox import Batch, Claim
+from bot.inbox import Batch, Claim, Effect
 from bot.store.calls import Calls
-from bot.store.documents import Document
+from bot.store.documents import Document, moment
 
 UNCERTAIN = "uncertain"
 
@@ -30,6 +31,10 @@ class _Inbox(Protocol):
     def uncertain(self, claim: Claim) -> int | None: ...
 
     async def doubt(self, claim: Claim, turn: int | None) -> None: ...
+
+    def turns_with_effects(self, claim: Claim) -> Sequence[int]: ...
+
+    async def remember_effects(self, claim: Claim, turn: int | None) -> None: ...
 
 
 class MongoRecord:
@@ -79,12 +84,42 @@ class MongoRecord:
 
     async def effect_begins(self, turn: int, tool: str, arguments: str) -> bool:
         effect = {"tool": tool, "argsHash": arguments}
-        if await self._write(turn, {"effects": {"$ne": effect}}, {"$push": {"effects": effect}}):
+        known = {"$elemMatch": effect}
+        if await self._write(turn, {"effects": {"$not": known}}, {"$push": {"effects": effect}}):
             return True
         async with self._inbox.calls:
-            if await self._inbox.entries.find_one({"_id": turn, "effects": effect}, {"_id": 1}) is None:
+            if await self._inbox.entries.find_one({"_id": turn, "effects": known}, {"_id": 1}) is None:
                 raise LaneLost
         return False
+
+    async def effect_ended(self, turn: int, tool: str, arguments: str, result: str) -> None:
+        begun = {"effects": {"$elemMatch": {"tool": tool, "argsHash": arguments}}}
+        if not await self._write(turn, begun, {"$set": {"effects.$.result": result}}):
+            raise LaneLost
+
+    async def effects(self, turn: int) -> Sequence[Effect]:
+        return await self._effects_of({"_id": turn})
+
+    async def keep_effects(self, turn: int) -> None:
+        await self._inbox.remember_effects(self._claim, turn)
+
+    async def unseen_effects(self, since: datetime) -> Sequence[Effect]:
+        if not (turns := self._inbox.turns_with_effects(self._claim)):
+            return ()
+        return await self._effects_of({"_id": {"$in": list(turns)}, "doneAt": {"$gte": moment(since)}})
+
+    async def effects_seen(self) -> None:
+        if self._inbox.turns_with_effects(self._claim):
+            await self._inbox.remember_effects(self._claim, None)
+
+    async def _effects_of(self, where: Document) -> Sequence[Effect]:
+        async with self._inbox.calls:
+            found = await self._inbox.entries.find({**where, "lane": self._claim.lane}, {"effects": 1}).to_list(None)
+        return [
+            Effect(effect["tool"], effect["argsHash"], effect.get("result"))
+            for entry in found
+            for effect in entry["effects"]
+        ]
 
     async def _write(self, turn: int, where: Document, update: Document) -> bool:
         mine = {"_id": turn, "state": "queued", "fence": {"$lte": self._claim.fence}}

@@ -129,7 +129,7 @@ INBOX: Rule = {
             "turn": _INT,
             "fence": _COUNT,
             "sent": _list({"bsonType": ["int", "long", "string"]}),
-            "effects": _list(_record(tool=_TEXT, argsHash=_TEXT)),
+            "effects": _list({**_record(tool=_TEXT, argsHash=_TEXT, result=_TEXT), "required": ["tool", "argsHash"]}),
             "previews": _list(_INT),
             "transcripts": _list(_record(file=_TEXT, words=_TEXT)),
             "preview": _INT_OR_NULL,  # written by the version before
@@ -153,6 +153,7 @@ LANES: Rule = {
             "tries": _COUNT,
             "cancel": _record(before=_INT),
             "uncertain": _INT,
+            "acted": _list(_INT),
             "unreachable": _BOOL,
             "lastSeen": _DATE,
         },

@@ -21,6 +21,9 @@ from bot.errors import (
     DeliveryError,
     LaneLost,
     ModelBusy,
+    ModelError,
+    SessionGone,
+    SessionTooLarge,
     StoreUnavailable,
     TooLate,
     Unstorable,
@@ -68,11 +71,20 @@ class TelegramFrontend:
                     await self._turns.answer(batch.lane.owner, batch.lane.place, question, reply, run)
                 except TooLate as late:
                     await reply.notice(late.text)  # and no button: another try would come later still
+                except (ModelError, SessionTooLarge, SessionGone):
+                    await self._say_what_was_done(batch, reply, run.record)
+                    raise
             for key in reading.unreadable:
                 await reply.notice(key)
 
         async with self._reply(batch, run.record).showing(batch.turn) as reply:
             return await self._outcome(work, reply, batch, can_try_again=True)
+
+    async def _say_what_was_done(self, batch: Batch, reply: TelegramReply, record: Record) -> None:
+        """Before it is said that a turn failed: what its tools had done by then, which the next one is to know."""
+        if effects := await record.effects(batch.turn):
+            await record.keep_effects(batch.turn)
+            await reply.notice("failed_after_effects", tools=", ".join(dict.fromkeys(one.tool for one in effects)))
 
     async def obey(self, batch: Batch, run: Run) -> State:
         """Carry out one command or press; see what became of an edited question."""

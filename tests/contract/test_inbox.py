@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.inbox import Entry
+from bot.inbox import Effect, Entry
 from bot.owner import Lane, Owner, Place
 from bot.store import schema, shape
 from bot.store.inbox import Holder, MongoInbox
@@ -556,3 +556,43 @@ async def test_a_lane_whose_person_was_not_there_is_known_until_something_in_it_
         assert going_on.unreachable == (state == "refused")
         await inbox.release(going_on)
     assert not (await claimed(inbox, entry(9))).unreachable
+
+
+async def test_what_an_effect_came_to_is_known_to_every_later_run(inbox):
+    """C146: and a call that was recorded with its result is not begun again."""
+    claim = await claimed(inbox, entry(1), entry(2))
+    record = inbox.record(await inbox.next(claim))
+    await record.effect_begins(1, "send", "hash")
+    await record.effect_begins(1, "order", "hash")
+    await record.effect_ended(1, "send", "hash", "Sent.")
+
+    later = inbox.record(await handed_on(inbox, claim))
+    assert await later.effects(1) == [Effect("send", "hash", "Sent."), Effect("order", "hash")]
+    assert not await later.effect_begins(1, "send", "hash")
+    assert await later.effects(2) == []
+
+
+async def test_what_a_failed_turn_did_is_told_to_the_next_turn_of_its_lane_until_that_has_seen_it(inbox):
+    """C146: to nobody else."""
+    claim = await claimed(inbox, entry(1))
+    batch = await inbox.next(claim)
+    record = inbox.record(batch)
+    assert list(await record.unseen_effects(NOON - timedelta(days=1))) == []
+    await record.effect_begins(1, "send", "hash")
+    await record.effect_ended(1, "send", "hash", "Sent.")
+    await record.keep_effects(1)
+    await inbox.release(await inbox.finish(batch, "failed"))
+
+    boris = inbox.record(await inbox.next(await claimed(inbox, entry(2, BORIS))))
+    assert list(await boris.unseen_effects(NOON - timedelta(days=1))) == []
+    for seen in (False, True):
+        claim = await claimed(inbox, entry(4 + seen))
+        batch = await inbox.next(claim)
+        record = inbox.record(batch)
+        assert await record.unseen_effects(NOON - timedelta(days=1)) == [Effect("send", "hash", "Sent.")]
+        if seen:
+            await record.effects_seen()
+            assert list(await record.unseen_effects(NOON - timedelta(days=1))) == []
+        await inbox.release(await inbox.finish(batch, "done"))
+    claim = await claimed(inbox, entry(9))
+    assert list(await inbox.record(await inbox.next(claim)).unseen_effects(NOON - timedelta(days=1))) == []

@@ -92,7 +92,7 @@ def model(process):
 
 @pytest.mark.parametrize(
     ("point", "knows"),
-    [("before the call", True), ("during the call", False), ("after the call", False), ("before the commit", False)],
+    [("before the call", True), ("during the call", False), ("after the call", True), ("before the commit", True)],
     ids=["before the call", "during the call", "after the call", "before the commit"],
 )
 async def test_the_next_run_heals_the_turn_and_the_talk_goes_on(house, point, knows):

@@ -7,11 +7,15 @@ import pytest
 from bot.agent.calls import Calls
 from bot.agent.limits import Limits
 from bot.agent.scripted import Scripted, calls, says
-from bot.agent.tools import Toolbox
+from bot.agent.tools import MAX_RESULT_CHARS, Toolbox
 from bot.errors import LaneLost, StoreUnavailable, ToolFailed
 from bot.store.memory_inbox import MemoryRecord
 from tests.agents import Screen, a_run, agent, tool, tool_context
 from tests.builders import ANNA, question, session
+
+
+class KilledError(BaseException):
+    """The process ends here."""
 
 
 class Ledger(MemoryRecord):
@@ -21,6 +25,16 @@ class Ledger(MemoryRecord):
         super().__init__()
         self.events = []
         self.lost, self.away = lost, away
+
+    dies = away_later = False
+
+    async def effect_ended(self, turn, name, arguments, result):
+        if self.dies:
+            self.dies = False
+            raise KilledError
+        if self.away_later:
+            raise StoreUnavailable
+        await super().effect_ended(turn, name, arguments, result)
 
     def require_lease(self):
         self.events.append("lease")
@@ -58,10 +72,30 @@ async def test_an_effect_is_recorded_before_it_happens():
 async def test_the_same_call_of_a_later_run_is_refused_since_nobody_knows_what_became_of_the_first():
     """C7: a message, an order, a payment must not happen twice because a process died."""
     record = Ledger()
-    await use(record)
+    record.dies = True
+    with pytest.raises(KilledError):
+        await use(record)
     with pytest.raises(ToolFailed, match="outcome is unknown"):
         await use(record)
     assert record.events.count("sent tea") == 1
+
+
+async def test_the_same_call_of_a_later_run_gets_the_result_of_the_first_where_that_is_known():
+    """C146: as much of it as is recorded."""
+    record = Ledger()
+    assert [await use(record), await use(record)] == ["Sent.", "Sent."]
+    assert record.events.count("sent tea") == 1
+    long = "tea" * MAX_RESULT_CHARS
+    box = Toolbox([tool(has_effect=True)])
+    context = tool_context(record=record)
+    first, second = [await box.run(context, "echo", {"words": long}) for _ in range(2)]
+    assert (len(first), len(second)) == (len(f"echo: {long}"), MAX_RESULT_CHARS)
+
+
+async def test_a_result_that_cannot_be_recorded_is_told_to_the_model_all_the_same():
+    record = Ledger()
+    record.away_later = True
+    assert await use(record) == "Sent."
 
 
 async def test_other_arguments_and_other_turns_are_other_calls():
@@ -125,7 +159,7 @@ async def test_an_effect_that_cannot_be_recorded_does_not_happen():
     assert "sent tea" not in record.events
 
 
-async def test_a_turn_that_runs_again_tells_the_model_so():
+async def test_a_turn_that_runs_again_tells_the_model_what_came_of_the_first():
     """The whole way: the first run died after the tool had acted, the second one has the same record."""
     record = Ledger()
     heard = []
@@ -133,7 +167,5 @@ async def test_a_turn_that_runs_again_tells_the_model_so():
         model = Scripted(calls("send", words="tea"), says("Well."))
         await agent(model, sending(record)).run(ANNA, session(), question(), Screen(), a_run(record))
         heard.append(model.requests[1].messages[-1]["content"][0])
-    assert heard[0]["content"] == "Sent."
-    assert heard[1]["is_error"] is True
-    assert "outcome is unknown" in heard[1]["content"]
+    assert [(result["content"], "is_error" in result) for result in heard] == [("Sent.", False)] * 2
     assert record.events.count("sent tea") == 1

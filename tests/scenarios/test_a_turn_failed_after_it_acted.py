@@ -1,0 +1,89 @@
+"""C146: a tool has acted, then the model fails for good: the person is told, and what was done is not lost."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from bot.demo.claude.answers import call
+from bot.demo.claude.faults import Fault
+from bot.texts import text
+from tests.scenarios.test_an_operators_own_tool import install
+
+__all__ = ["install"]
+
+SENDS = """
+from bot.agent.tools import Arguments, Tool
+SENT = []
+class To(Arguments):
+    to: str
+async def send(context, given):
+    SENT.append(given.to)
+    return f"Letter 7 went to <{given.to}>."
+TOOL = Tool("send_letter", "Sends a letter.", To, send, has_effect=True)
+"""
+
+
+@pytest.fixture
+def sent(install):
+    """What the tool has really sent."""
+    install("letters", SENDS, {"letters": "letters:TOOL"})
+    return lambda: sys.modules["letters"].SENT
+
+
+def has_results(body):
+    return any(block["type"] == "tool_result" for block in body["messages"][-1]["content"])
+
+
+async def failed(world, person):
+    """A letter was sent, and then the model could not be used any more."""
+    world.claude.script(call("send_letter", {"to": "Riga"}))
+    world.claude.faults.next(Fault.status(401), when=has_results)
+    said = await world.ask(person, "Send a letter to Riga.", answers=2)
+    assert said.splitlines()[0] == text("failed_after_effects", "en", tools="send_letter")
+    assert said.splitlines()[1] == text("error_misconfigured", "en")
+
+
+async def test_trying_again_gives_the_model_the_real_result(world, anna, sent):
+    async with world.bot():
+        await failed(world, anna)
+    async with world.bot():
+        world.claude.script(call("send_letter", {"to": "Riga"}), "It is on its way.")
+        anna.presses("Try again")
+        await world.telegram.until(lambda: anna.chat.answers[-1].text == "It is on its way.", seconds=20)
+        await world.ask(anna, "Thank you.")
+
+    assert sent() == ["Riga"]
+    results = [block for block in world.requests[3]["messages"][-1]["content"] if block["type"] == "tool_result"]
+    assert [(one["content"], one.get("is_error", False)) for one in results] == [("Letter 7 went to <Riga>.", False)]
+    assert "already_done" not in json.dumps(world.requests[-1]["messages"])
+
+
+async def test_asking_again_in_words_shows_the_model_what_was_done_once(world, anna, boris, sent):
+    """As data that cannot close its own tag; to nobody else; and in no later question again."""
+    async with world.bot():
+        await failed(world, anna)
+        await world.ask(boris, "Hello there.")
+        await world.ask(anna, "Did you send it?")
+        await world.ask(anna, "And now?")
+
+    hello, again, later = (request["messages"] for request in world.requests[2:])
+    told = again[-1]["content"][-1]["text"]
+    assert "send_letter: Letter 7 went to &lt;Riga&gt;." in told
+    assert told.endswith("</already_done>")
+    assert "already_done" not in json.dumps(hello)
+    assert "already_done" not in json.dumps(later[-1])
+    assert sent() == ["Riga"]
+
+
+async def test_a_new_conversation_knows_nothing_of_it(world, anna, sent):
+    async with world.bot():
+        await failed(world, anna)
+        await world.eventually(lambda: world.database["inbox"].find_one({"state": "failed"}))
+        world.passes(seconds=5)
+        await world.ask(anna, "/new")
+        await world.ask(anna, "Hello.")
+    assert "already_done" not in json.dumps(world.requests[-1]["messages"])
+    assert sent() == ["Riga"]
