@@ -30,12 +30,12 @@ from bot.store.batches import leading
 from bot.store.calls import PROMPTLY, Calls, Duplicate, Uncertain, within
 from bot.store.documents import Document, moment
 from bot.store.entries import LaneOf, from_entry, to_entry
+from bot.store.lane_marks import LaneMarks
 from bot.store.records import MongoRecord
 
 log = logging.getLogger(__name__)
 
 READ_AHEAD = 60
-MAX_TURNS_WITH_EFFECTS = 8
 UNSETTLED = "unsettled"
 """Who "held" a lane that was given back before it was seen what its last holder, which died, had left behind."""
 FORGOTTEN = frozenset({"done", "cancelled", "refused"})
@@ -69,8 +69,7 @@ class MongoInbox:
         self._holder = holder
         self._lane_of = lane_of
         self._leased_until: dict[str, float] = {}
-        self._uncertain: dict[str, int | None] = {}
-        self._acted: dict[str, tuple[int, ...]] = {}
+        self.marks = LaneMarks(self._lanes, calls)
         self._unsure = False
         self._arrived = asyncio.Event()
 
@@ -155,8 +154,7 @@ class MongoInbox:
         if before is None:
             return None
         self._leased_until[before["_id"]] = asked_at + self._holder.lease_seconds
-        self._uncertain[before["_id"]] = before.get("uncertain")
-        self._acted[before["_id"]] = tuple(before.get("acted", ()))
+        self.marks.claimed(before)
         return Claim(
             lane=before["_id"],
             fence=before["fence"] + 1,
@@ -220,8 +218,7 @@ class MongoInbox:
 
     def _let_go(self, claim: Claim) -> None:
         self._leased_until.pop(claim.lane, None)
-        self._uncertain.pop(claim.lane, None)
-        self._acted.pop(claim.lane, None)
+        self.marks.let_go(claim)
 
     # ----------------------------------------------------------------------------------------------- handling
 
@@ -287,26 +284,6 @@ class MongoInbox:
     def holds(self, claim: Claim) -> bool:
         """Whether the lease surely lasts, by this process's own clock, which also runs while the process is frozen."""
         return _now() < self._leased_until.get(claim.lane, 0.0)
-
-    def uncertain(self, claim: Claim) -> int | None:
-        """The turn of this lane whose answer is to be offered again, as its holder knows it."""
-        return self._uncertain.get(claim.lane)
-
-    async def doubt(self, claim: Claim, turn: int | None) -> None:
-        """Remember, for whoever holds the lane next, which answer is to be offered again; None: none."""
-        update = {"$unset": {"uncertain": ""}} if turn is None else {"$set": {"uncertain": turn}}
-        await self._change(claim, {}, update)
-        self._uncertain[claim.lane] = turn
-
-    def turns_with_effects(self, claim: Claim) -> Sequence[int]:
-        """The failed turns of this lane whose tools had acted, until a later turn has shown it."""
-        return self._acted.get(claim.lane, ())
-
-    async def remember_effects(self, claim: Claim, turn: int | None) -> None:
-        """Add a turn to them; None: there are none any more."""
-        turns = () if turn is None else (*self.turns_with_effects(claim), turn)[-MAX_TURNS_WITH_EFFECTS:]
-        await self._change(claim, {}, {"$set": {"acted": list(turns)}} if turns else {"$unset": {"acted": ""}})
-        self._acted[claim.lane] = turns
 
 
 def _now() -> float:

@@ -16,6 +16,7 @@ from bot.errors import LaneLost
 from bot.inbox import Batch, Claim, Effect
 from bot.store.calls import Calls
 from bot.store.documents import Document, moment
+from bot.store.lane_marks import LaneMarks
 
 UNCERTAIN = "uncertain"
 
@@ -25,16 +26,9 @@ class _Inbox(Protocol):
 
     entries: AsyncCollection[Document]
     calls: Calls
+    marks: LaneMarks
 
     def holds(self, claim: Claim) -> bool: ...
-
-    def uncertain(self, claim: Claim) -> int | None: ...
-
-    async def doubt(self, claim: Claim, turn: int | None) -> None: ...
-
-    def turns_with_effects(self, claim: Claim) -> Sequence[int]: ...
-
-    async def remember_effects(self, claim: Claim, turn: int | None) -> None: ...
 
 
 class MongoRecord:
@@ -69,10 +63,10 @@ class MongoRecord:
         self._sent[turn] = sent + 1
 
     def uncertain(self) -> int | None:
-        return self._inbox.uncertain(self._claim)
+        return self._inbox.marks.uncertain(self._claim)
 
     async def doubt(self, turn: int | None) -> None:
-        await self._inbox.doubt(self._claim, turn)
+        await self._inbox.marks.doubt(self._claim, turn)
 
     def transcript(self, file: str) -> str | None:
         return self._transcripts.get(file)
@@ -101,16 +95,16 @@ class MongoRecord:
         return await self._effects_of({"_id": turn})
 
     async def keep_effects(self, turn: int) -> None:
-        await self._inbox.remember_effects(self._claim, turn)
+        await self._inbox.marks.remember_effects(self._claim, turn)
 
     async def unseen_effects(self, since: datetime) -> Sequence[Effect]:
-        if not (turns := self._inbox.turns_with_effects(self._claim)):
+        if not (turns := self._inbox.marks.turns_with_effects(self._claim)):
             return ()
         return await self._effects_of({"_id": {"$in": list(turns)}, "doneAt": {"$gte": moment(since)}})
 
     async def effects_seen(self) -> None:
-        if self._inbox.turns_with_effects(self._claim):
-            await self._inbox.remember_effects(self._claim, None)
+        if self._inbox.marks.turns_with_effects(self._claim):
+            await self._inbox.marks.remember_effects(self._claim, None)
 
     async def _effects_of(self, where: Document) -> Sequence[Effect]:
         async with self._inbox.calls:
