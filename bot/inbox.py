@@ -58,6 +58,8 @@ class Claim:
     """Which try this is for the entry that stands first: a process that dies has used one up."""
     is_retry: bool = False
     """The holder before did not give the lane back, so a turn may have been committed and not answered."""
+    died: bool = False
+    """The holder before has just died, and the lane has not been given back since."""
     arrivals: int = 0
     """How many entries had been announced when the lane was claimed; a release misses when more have come."""
     share: str | None = None

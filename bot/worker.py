@@ -8,6 +8,10 @@ Two things are asked of the inbox for all held lanes at once: every third of a l
 task whose lease was lost is cancelled, since another worker may be at it; twice a second, which of them were told to
 end their turn. A command that cancels (`/new`, `/stop`) keeps its place in the lane, so it finds that turn ended.
 
+What breaks the process is told from what ran beside it: a message whose process has died twice runs only while no
+other such one runs here, and after growing pauses, so that a death tells of it alone and a short storm of kills from
+outside cannot use its tries up. All others go on meanwhile.
+
 A turn that cannot go on now (Telegram asks to wait, MongoDB is away, the process is told to leave) hands its lane back:
 it has committed whole or not at all, and its entries still wait.
 """
@@ -31,7 +35,12 @@ log = logging.getLogger(__name__)
 
 SIDE_LANES = 1
 """Side lanes of one Owner that run at once: its commands do not wait for its turns, nor take the workers."""
-MOST_TRIES = 3
+SHARED_TRIES = 2
+"""In so many tries of a message a death proves nothing: whatever else was running may have ended the process."""
+MOST_TRIES = SHARED_TRIES + 3
+PAUSES = {3: 1.0, 4: 2.0, 5: 6.0}
+"""Before which try how long is waited, in leases. With what a dead lease itself costs, kills from outside must go on
+for twelve of them, and hit the same message each time, before it is taken for what ended them."""
 WATCH_SECONDS = 0.5
 IDLE_SECONDS = 1.0
 RETRY_SECONDS = 5.0
@@ -184,16 +193,20 @@ class Worker:
                 return 0.0
             elif batch.early:
                 return batch.early
-            elif self._is_one_of_two_last_tries(batch.claim):
-                return RETRY_SECONDS
+            elif pause := self._pause_before(batch.claim):
+                return pause
             else:
                 going_on = await self._inbox.finish(batch, await self._handle(batch))
         return None
 
-    def _is_one_of_two_last_tries(self, claim: Claim) -> bool:
-        """What runs beside a turn that breaks the process loses a try, too: no last one is made beside another."""
-        running = [held.claim.tries for held in self._held.values() if held.turn is not None]
-        return claim.tries == MOST_TRIES and MOST_TRIES in running
+    def _pause_before(self, claim: Claim) -> float:
+        """Seconds to wait before a try that is made alone: since the death before, and for another one that runs."""
+        if not _is_alone(claim):
+            return 0.0
+        if claim.died:
+            return PAUSES[claim.tries] * self._lease_seconds
+        is_free = not any(_is_alone(held.claim) for held in self._held.values() if held.turn is not None)
+        return 0.0 if is_free else RETRY_SECONDS
 
     async def _hand_back(self, claim: Claim, seconds: float) -> None:
         try:
@@ -243,6 +256,11 @@ class Worker:
                 held = self._held.get(lane)  # the turn may have ended while the inbox was asked
                 if held is not None and held.turn is not None and held.turn < before:
                     held.stop.set()
+
+
+def _is_alone(claim: Claim) -> bool:
+    """Whether this try is made beside no other of its kind."""
+    return SHARED_TRIES < claim.tries <= MOST_TRIES
 
 
 async def _every(seconds: float, deed: Callable[[], Awaitable[None]]) -> None:

@@ -160,6 +160,7 @@ class MongoInbox:
             fence=before["fence"] + 1,
             tries=before["tries"] + 1,
             is_retry=before["leaseBy"] is not None,
+            died=before["leaseBy"] not in (None, UNSETTLED),
             arrivals=before["arrivals"],
             share=before.get("share"),
             unreachable=before.get("unreachable", False),

@@ -16,8 +16,6 @@ from bot.store.calls import Calls
 from bot.store.documents import Document, moment
 
 GIVEN_UP = ("dead", "failed", "budget")
-CAN_BE_TRIED_AGAIN = ("failed", "budget")
-"""By whoever sent it."""
 MOST = 200
 _WAITS_AGAIN: Document = {"$set": {"state": "queued"}, "$unset": {"doneAt": "", "turn": ""}}
 REQUEUED = "requeued"
@@ -61,14 +59,15 @@ async def requeue(database: AsyncDatabase[Document], calls: Calls, update_id: in
 
 
 async def try_again(database: AsyncDatabase[Document], calls: Calls, lane: Lane, turn: int) -> bool:
-    """Have a failed turn of this lane handled again, once however often its person asks; whether it waits now.
+    """Have a turn of this lane that was given up handled again, once however often its person asks.
 
-    Whoever asks holds the lane and goes on with what waits in it, so nothing needs to be announced.
+    Returns whether it waits now. Whoever asks holds the lane and goes on with what waits in it, so nothing needs to be
+    announced.
     """
-    state = {"$in": list(CAN_BE_TRIED_AGAIN)}
-    failed = {"lane": lane.id, "ownerId": lane.owner.id, "state": state, "kind": "content", "turn": turn}
+    given_up = {"lane": lane.id, "ownerId": lane.owner.id, "state": {"$in": list(GIVEN_UP)}}
+    its_turn = {"kind": "content", "turn": turn, "update": {"$type": "object"}}
     async with calls:
-        again = await database["inbox"].update_many({**failed, "update": {"$type": "object"}}, _WAITS_AGAIN)
+        again = await database["inbox"].update_many(given_up | its_turn, _WAITS_AGAIN)
     return again.matched_count > 0
 
 

@@ -112,7 +112,14 @@ class TelegramFrontend:
     async def bury(self, batch: Batch, run: Run) -> State:
         """Apologise for a message whose handling keeps breaking the process."""
         log.error("update %d has broken the process %d times and is parked", batch.turn, batch.claim.tries - 1)
-        await self._outcome(lambda reply: reply.notice("turn_buried"), self._reply(batch, run.record), batch)
+
+        async def work(reply: TelegramReply) -> None:
+            if batch.entries[0].kind == "content":
+                await reply.fail("turn_buried", batch.turn)
+            else:
+                await reply.notice("turn_buried")
+
+        await self._outcome(work, self._reply(batch, run.record), batch)
         return "dead"
 
     async def _press(self, batch: Batch, query: CallbackQuery, reply: TelegramReply) -> None:

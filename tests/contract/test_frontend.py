@@ -266,6 +266,7 @@ async def test_a_message_that_keeps_breaking_the_process_gets_an_apology_and_a_l
     batch = await office.batch(tries=4)
     assert await office.carry_out("bury", batch) == "dead"
     assert anna.chat.text == text("turn_buried", "en")
+    assert [button.data for button in anna.chat.answers[-1].buttons] == [f"retry:{batch.turn}"]
     [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert record.getMessage() == f"update {batch.turn} has broken the process 3 times and is parked"
 

@@ -159,11 +159,21 @@ async def test_a_failed_turn_waits_again_with_all_its_messages_once_however_ofte
     assert not await try_again(store.database, store.calls, ANNAS, 1)
 
 
-@pytest.mark.parametrize("state", ["dead", "done", "cancelled"])
-async def test_only_what_failed_is_tried_again(inbox, store, state):
-    """A message that breaks the process is an admin's to try again."""
+@pytest.mark.parametrize("state", ["done", "cancelled", "refused"])
+async def test_only_what_was_given_up_is_tried_again(inbox, store, state):
     await ended(inbox, state, entry(1))
     assert not await try_again(store.database, store.calls, ANNAS, 1)
+
+
+async def test_what_was_put_aside_is_tried_again_by_its_person_once(inbox, store):
+    """It begins with its first try: what is well again by now is answered."""
+    await ended(inbox, "dead", entry(1))
+    assert await try_again(store.database, store.calls, ANNAS, 1)
+    assert not await try_again(store.database, store.calls, ANNAS, 1)
+
+    await inbox.put(entry(2))
+    claim = await inbox.claim(())
+    assert (claim.tries, [one.id for one in (await inbox.next(claim)).entries]) == (1, [1, 2])
 
 
 async def test_nobody_tries_what_another_has_sent_or_what_was_sent_elsewhere(inbox, store):

@@ -17,7 +17,7 @@ from bot.inbox import Entry
 from bot.ops.clock import ManualClock
 from bot.owner import Lane, Owner, Place
 from bot.store.memory_inbox import MemoryInbox, MemoryRecord
-from bot.worker import LOST_SECONDS, MOST_TRIES, RETRY_SECONDS, Worker
+from bot.worker import LOST_SECONDS, MOST_TRIES, RETRY_SECONDS, SHARED_TRIES, Worker
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))
@@ -37,6 +37,7 @@ class Ledger(MemoryInbox):
         self.finished = []
         self.handed_back = []
         self.tries = 1
+        self.died = False
         self.lost = set()
         self.expired, self.recorded = False, asyncio.Event()
         self.gate = asyncio.Event()
@@ -49,7 +50,10 @@ class Ledger(MemoryInbox):
         claim = await super().claim(busy, full_shares)
         self.reached.set()
         await self.granted.wait()
-        return claim and replace(claim, tries=self.tries)
+        if claim is None:
+            return None
+        died, self.died = self.died, False
+        return replace(claim, tries=self.tries, died=died)
 
     async def finish(self, batch, state):
         self.finished.append((tuple(waiting.id for waiting in batch.entries), state))
@@ -358,7 +362,7 @@ async def test_messages_that_are_likely_to_be_followed_are_waited_for_without_a_
 
 
 async def test_a_message_that_keeps_breaking_the_process_is_buried_and_the_next_one_answered():
-    """The fourth try is an apology; what waits behind it is not punished."""
+    """The try after the last is an apology; what waits behind it is not punished."""
     inbox, desk = Ledger(), Desk()
     inbox.tries = MOST_TRIES + 1
     await inbox.put(entry(1))
@@ -401,7 +405,35 @@ async def test_two_last_tries_are_not_made_side_by_side():
     assert set(inbox.handed_back) == {(BORIS.id, RETRY_SECONDS)}
 
 
-async def test_the_third_try_is_a_try():
+async def test_a_try_that_is_made_alone_waits_longer_after_each_death():
+    """A short storm of kills from outside cannot use the tries up, and nobody else waits for it."""
+    pauses = []
+    for tries in range(1, MOST_TRIES + 2):
+        inbox, desk = Ledger(), Desk()
+        inbox.tries, inbox.died = tries, True
+        await inbox.put(entry(1))
+        async with working(desk, inbox, lease_seconds=15):
+            await desk.until(("buried" if tries > MOST_TRIES else "answered", (1,)))
+        pauses.append([seconds for _, seconds in inbox.handed_back])
+
+    assert pauses == [[], [], [15], [30], [90], []]
+
+
+async def test_shared_tries_are_made_side_by_side():
+    """What ran beside a message that broke the process does not wait for one another."""
+    inbox, desk = Ledger(), Desk()
+    inbox.tries = SHARED_TRIES
+    gate = desk.hold(1)
+    async with working(desk, inbox):
+        await inbox.put(entry(1, ANNA))
+        await inbox.put(entry(2, BORIS))
+        await desk.until(("begun", (1,)), ("answered", (2,)))
+        gate.set()
+
+    assert inbox.handed_back == []
+
+
+async def test_the_last_try_is_a_try():
     inbox, desk = Ledger(), Desk()
     inbox.tries = MOST_TRIES
     await inbox.put(entry(1))

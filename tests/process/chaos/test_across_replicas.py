@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 from bot.texts import text
+from bot.worker import MOST_TRIES
 from tests.process.chaos.ledger import read
 from tests.process.chaos.town import hooked, thinks
 from tests.process.chaos.verdict import BURIED, DECLINED, INTERRUPTED, judge
@@ -130,18 +131,20 @@ async def test_what_waited_at_telegram_is_taken_in_at_once_and_then_answered_in_
 async def test_a_message_that_breaks_every_process_is_parked_with_one_apology(calm):
     """C5, C2: those of others and the person's later ones are answered."""
     async with calm() as town, hooked(town):
-        await town.start(4, mutant="dies_of_poison")
+        await town.start(6, mutant="dies_of_poison")
         anna, boris = town.person(ANNA), town.person(ANNA + 1)
         town.command(anna, "poison")
-        await town.until(lambda: sum(replica.alive for replica in town.replicas) == 3)
+        await town.until(lambda: sum(replica.alive for replica in town.replicas) == 5)
         town.line(anna)
         town.line(boris)
-        await town.answered(anna, "a5001x1.", 60)
+        await town.answered(boris, "a5002x1.")
+        assert town.database["inbox"].count_documents({"state": "dead"}) == 0
+        await town.answered(anna, "a5001x1.", 120)
         await town.quiet()
         verdict = judge(read(town))
         states = [entry["state"] for entry in town.database["inbox"].find({}).sort("_id", 1)]
 
-    assert sum(replica.text.count("Killed by poison") for replica in town.replicas) == 3
+    assert sum(replica.text.count("Killed by poison") for replica in town.replicas) == MOST_TRIES
     assert states == ["dead", "done", "done"]
     assert [sent.text for sent in anna.chat.answers] == [BURIED, "a5001x1."]
     assert verdict.fates == {"answered": 2}
@@ -158,7 +161,7 @@ async def test_who_is_answered_beside_a_message_that_breaks_every_process_is_not
         await town.begun(len(crowd))
         town.command(town.person(ANNA), "poison")
         await first.ends(30)
-        for _ in range(2):
+        for _ in range(MOST_TRIES - 1):
             [again] = await town.start(mutant="dies_of_poison")
             await again.ends(60)
             town.claude.faults.clear()
