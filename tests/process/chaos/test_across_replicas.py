@@ -151,7 +151,7 @@ async def test_a_message_that_breaks_every_process_is_parked_with_one_apology(ca
 
 
 async def test_who_is_answered_beside_a_message_that_breaks_every_process_is_not_parked_with_it(calm):
-    """C5: three processes die, each with all of their turns."""
+    """C5: five processes die, the first two with all of their turns."""
     async with calm() as town:
         crowd = [town.person(ANNA + number) for number in range(1, 7)]
         town.claude.faults.next(thinks(30), times=None)
