@@ -1,10 +1,8 @@
 """The command line: `bot run`, `bot demo`, `bot check`, `bot dead`.
 
-An operator's mistake is one sentence on standard error and a non-zero exit code, never a traceback: whatever goes wrong
-before the bot works is a StartError. A vendor package is imported only once the settings are known to be sound.
-
-`bot run --clock FILE` moves the bot's time by the seconds in FILE, read at each use. It is for the demo, where an hour
-passes at the press of a button, and so `--help` does not speak of it.
+An operator's mistake is one sentence on standard error and a non-zero exit code, never a traceback:
+whatever goes wrong before the bot works is a StartError. A vendor package is imported only once the
+settings are known to be sound.
 """
 
 from __future__ import annotations
@@ -19,14 +17,18 @@ from pathlib import Path
 
 from bot.errors import StartError
 from bot.ops import logs
-from bot.ops.clock import ShiftedClock
 from bot.settings import Settings
 
 FAULT = 2
 """The exit code of a start that failed."""
 INTERRUPTED = 130
 """The exit code of a start that Ctrl-C cut short, as a shell expects it."""
-MOST_PORT = 65_535
+MAX_PORT = 65_535
+
+NO_DEMO = (
+    "The demo is not part of the installed package: get the source repository of this bot"
+    " and run `uv run bot demo` in it."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(INTERRUPTED)
 
 
-async def run(options: argparse.Namespace) -> int:
+async def run(_options: argparse.Namespace) -> int:
     """Answer people until SIGTERM or SIGINT."""
     settings = _settings()
     from bot import app  # noqa: PLC0415 - a wrong setting should not cost two seconds of imports
@@ -49,16 +51,23 @@ async def run(options: argparse.Namespace) -> int:
     leave = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, leave.set)
-    await app.run(settings, leave=leave, clock=ShiftedClock(options.clock) if options.clock else None)
+    await app.run(settings, leave=leave)
     return 0
 
 
 async def demo(options: argparse.Namespace) -> int:
     """Show the whole bot in a browser, on stand-ins, until told to stop."""
-    from bot.demo import demo, folder  # noqa: PLC0415 - only the demo needs the stand-ins
+    try:
+        from bot.demo import demo, folder  # noqa: PLC0415 - only the demo needs the stand-ins
+    except ModuleNotFoundError as missing:
+        if not (missing.name or "").startswith(("bot.demo", "bot.standins")):
+            raise
+        raise StartError(NO_DEMO) from None
 
     path = options.folder or folder.default_folder(os.environ)
-    return await demo.show(os.environ, demo.Show(path.absolute(), options.port, browser=options.browser))
+    return await demo.show(
+        os.environ, demo.Show(path.absolute(), options.port, browser=options.browser)
+    )
 
 
 async def check(options: argparse.Namespace) -> int:
@@ -80,17 +89,24 @@ async def check(options: argparse.Namespace) -> int:
 
 
 async def dead(options: argparse.Namespace) -> int:
-    """Name the messages that were given up, without a word of them; or have some of them tried again."""
+    """Name the messages that were given up, without a word of them; or have some of them tried
+    again.
+    """
     settings = _settings()
     from bot import app  # noqa: PLC0415 - as above
 
     if not options.requeue:
         for one in await app.given_up(settings):
-            sys.stdout.write(f"{one.id}  {one.at:%Y-%m-%d %H:%M:%S}  {one.state:<6}  {one.kind:<7}  {one.lane}\n")
+            sys.stdout.write(
+                f"{one.id}  {one.at:%Y-%m-%d %H:%M:%S}  {one.state:<6}  {one.kind:<7}  {one.lane}\n"
+            )
         return 0
     waits = await app.requeue(settings, options.requeue)
     for update_id, does_wait in waits.items():
-        sys.stdout.write(f"{update_id} {'waits to be handled again' if does_wait else 'is none that was given up'}.\n")
+        sys.stdout.write(
+            f"{update_id} "
+            f"{'waits to be handled again' if does_wait else 'is none that was given up'}.\n"
+        )
     return 0 if all(waits.values()) else 1
 
 
@@ -98,40 +114,71 @@ Command = Callable[[argparse.Namespace], Awaitable[int]]
 
 
 def _settings() -> Settings:
-    """The settings of a command that needs a bot's; from now on its log lines keep their secrets."""
+    """The settings of a command that needs a bot's; from now on its log lines keep their
+    secrets.
+    """
     settings = Settings.read(os.environ)
     logs.configure(settings.log_level, settings.log_format, settings.secrets)
     return settings
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="bot", description="A Telegram AI chatbot whose Sessions live in MongoDB.")
+    parser = argparse.ArgumentParser(
+        prog="bot", description="A Telegram AI chatbot whose Sessions live in MongoDB."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    running = _add(commands, "run", run, "answer people until told to stop")
-    running.add_argument("--clock", type=Path, metavar="FILE", help=argparse.SUPPRESS)
-    showing = _add(commands, "demo", demo, "show the whole bot in a browser, without a token, a key or a database")
-    showing.add_argument("--folder", type=Path, metavar="PATH", help="where what is said is kept (default: your own)")
-    showing.add_argument("--port", type=_port, default=8088, help="port of the page; the next ones where it is taken")
-    showing.add_argument("--no-browser", dest="browser", action="store_false", help="do not open a browser")
-    checking = _add(commands, "check", check, "compare the database's indexes and validators with what they should be")
+    _add(commands, "run", run, "answer people until told to stop")
+    showing = _add(
+        commands,
+        "demo",
+        demo,
+        "show the whole bot in a browser, without a token, a key or a database",
+    )
+    showing.add_argument(
+        "--folder", type=Path, metavar="PATH", help="where what is said is kept (default: your own)"
+    )
+    showing.add_argument(
+        "--port", type=_port, default=8088, help="port of the page; the next ones where it is taken"
+    )
+    showing.add_argument(
+        "--no-browser", dest="browser", action="store_false", help="do not open a browser"
+    )
+    checking = _add(
+        commands,
+        "check",
+        check,
+        "compare the database's indexes and validators with what they should be",
+    )
     checking.add_argument("--repair", action="store_true", help="create and mend them")
     given_up = _add(
-        commands, "dead", dead, "name the messages that were given up: id, when, how, kind, owner:chat:topic"
+        commands,
+        "dead",
+        dead,
+        "name the messages that were given up: id, when, how, kind, owner:chat:topic",
     )
     given_up.add_argument(
-        "--requeue", type=int, nargs="+", metavar="ID", help="have these tried again by a running bot"
+        "--requeue",
+        type=int,
+        nargs="+",
+        metavar="ID",
+        help="have these tried again by a running bot",
     )
     return parser
 
 
 def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > MOST_PORT:
-        raise argparse.ArgumentTypeError(f"must be a whole number, 0 to {MOST_PORT} (0 = any free one)")
+    if not text.isdecimal() or int(text) > MAX_PORT:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number, 0 to {MAX_PORT} (0 = any free one)"
+        )
     return int(text)
 
 
 def _add(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, command: Command, meaning: str
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    command: Command,
+    meaning: str,
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, help=meaning, description=meaning)
     parser.set_defaults(command=command)

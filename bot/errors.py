@@ -18,7 +18,8 @@
     │   ├── FilesRefused           the model cannot take in a picture or document of the request
     │   ├── EmptyAnswer            the model ended its turn without a word
     │   └── BudgetSpent            the Owner's allowance for today leaves no room for a call
-    ├── FileError                  a file that was sent cannot be opened; `told` is what the model reads in its place
+    ├── FileError                  a file that was sent cannot be opened; `told` is what the model
+    reads in its place
     │   ├── FileGone               Telegram has it no longer
     │   ├── FileTooLarge           more bytes than can be fetched
     │   ├── PictureTooLarge        more bytes or pixels than a model takes
@@ -26,15 +27,16 @@
     │   └── FileBroken             not what its name says
     ├── FileUnavailable            it cannot be fetched just now; waiting helps
     ├── NotTranscribed             nobody can say just now what was spoken; waiting helps
-    ├── ToolFailed                 becomes a tool result for the model, never an exception for the user
+    ├── ToolFailed                 becomes a tool result for the model, never an exception for the
+    user
     ├── TooLate                    a corrected question is no longer the last one of its Session
     ├── SummaryRejected            the summariser's text failed validation; nothing was changed
     └── DeliveryError
         ├── ChatUnreachable        blocked, kicked, deactivated: never try again
         └── ChatBusy               Telegram asks to wait so many seconds
 
-The docstring is the default message. `text` is the key (in `texts/`) of the sentence the user sees; the exception's own
-message is for the log and carries neither secrets nor a person's words.
+The docstring is the default message. `text` is the key (in `texts/`) of the sentence the user sees;
+the exception's own message is for the log and carries neither secrets nor a person's words.
 """
 
 from __future__ import annotations
@@ -101,13 +103,17 @@ class ModelError(BotError):
 
     text = "error_model_busy"
     usage: Any = None
-    """What had been billed before it failed, a `session.Usage`; None where it was sent and nobody knows."""
+    """What had been billed before it failed, a `session.Usage`; None where it was sent and nobody
+    knows.
+    """
 
 
 class ModelBusy(ModelError):
     """The model is busy or the connection broke; waiting helps."""
 
-    def __init__(self, message: str = "", *, retry_after: float | None = None, at_once: bool = True) -> None:
+    def __init__(
+        self, message: str = "", *, retry_after: float | None = None, at_once: bool = True
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
         """Seconds the provider asked us to wait, where it said so."""

@@ -1,8 +1,9 @@
 """The inbox: updates that were accepted and wait, and what a worker may do with them.
 
-A lane (one Owner in one Place) is leased to one worker at a time, which handles what waits in it in order. A lease runs
-out when its process dies or freezes; the `fence` of a claim then tells the old holder from the new one, and whatever
-the old one still writes is refused. An entry stays until its fate is recorded, so a message is lost by no crash.
+A lane (one Owner in one Place) is leased to one worker at a time, which handles what waits in it in
+order. A lease runs out when its process dies or freezes; the `fence` of a claim then tells the old
+holder from the new one, and whatever the old one still writes is refused. An entry stays until its
+fate is recorded, so a message is lost by no crash.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from bot.owner import Lane
-from bot.ports import Bill, Correction, Json
+from bot.ports import Correction, Json, UsageMeter
 
 Kind = Literal["content", "command", "press", "edit"]
 State = Literal["done", "failed", "budget", "cancelled", "dead", "refused", "offered"]
@@ -22,12 +23,16 @@ State = Literal["done", "failed", "budget", "cancelled", "dead", "refused", "off
 
 `refused`: nobody is there to read the answer, the bot is blocked or the chat is gone.
 
-`offered`: an edit that waits for its person's word to be answered; the update is kept until then."""
+`offered`: an edit that waits for its person's word to be answered; the update is kept until then.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One update as it waits in the inbox. `update` is what Telegram sent, unchanged; `id` its update id."""
+    """One update as it waits in the inbox.
+
+    `update` is what Telegram sent, unchanged; `id` its update id.
+    """
 
     id: int
     lane: Lane
@@ -35,7 +40,9 @@ class Entry:
     update: Json
     received_at: datetime
     cancels: bool = False
-    """Ends the running turn of its lane and overtakes what waits before it: `/new`, `/reset`, `/stop`."""
+    """Ends the running turn of its lane and overtakes what waits before it: `/new`, `/reset`,
+    `/stop`.
+    """
     gathers: bool = False
     """More is likely to follow at once: a piece of a long paste or of an album, a forward."""
     sent: int = 0
@@ -45,35 +52,48 @@ class Entry:
     replaces: Correction | None = None
     """What this corrected question is to be answered in the place of."""
     transcripts: Mapping[str, str] = field(default_factory=dict)
-    """The words of its recordings that earlier runs had written down, by Telegram's unique ids of the files."""
+    """The words of its recordings that earlier runs had written down, by Telegram's unique ids of
+    the files.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A leased lane, by its key. `fence` grows with every claim, so a worker that lost its lease can be told apart."""
+    """A leased lane, by its key.
+
+    `fence` grows with every claim, so a worker that lost its lease can be told apart.
+    """
 
     lane: str
     fence: int
     tries: int = 1
     """Which try this is for the entry that stands first: a process that dies has used one up."""
     is_retry: bool = False
-    """The holder before did not give the lane back, so a turn may have been committed and not answered."""
+    """The holder before did not give the lane back, so a turn may have been committed and not
+    answered.
+    """
     died: bool = False
     """The holder before has just died, and the lane has not been given back since."""
     arrivals: int = 0
-    """How many entries had been announced when the lane was claimed; a release misses when more have come."""
+    """How many entries had been announced when the lane was claimed; a release misses when more
+    have come.
+    """
     share: str | None = None
-    """What of its Owner's lanes it counts against (`Lane.share`); None: announced by an older version of the bot."""
+    """What of its Owner's lanes it counts against (`Lane.share`); None: announced by an older
+    version of the bot.
+    """
     unreachable: bool = False
     """Nobody was there to read the answer to what was handled last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is handled in one go: one command, press or edit, or the leading run of waiting messages (one turn).
+    """What is handled in one go: one command, press or edit, or the leading run of waiting messages
+    (one turn).
 
-    `overtaken`: messages sent before a `/new` that cancelled them; they get a sentence, not an answer. `early`: seconds
-    to wait before it should be handled, because more of the same is likely to come.
+    `overtaken`: messages sent before a `/new` that cancelled them; they get a sentence, not an
+    answer. `early`: seconds to wait before it should be handled, because more of the same is likely
+    to come.
     """
 
     claim: Claim
@@ -93,15 +113,23 @@ class Batch:
 
 
 class Inbox(Protocol):
-    """Updates that were accepted and wait for an answer. A write of a holder that lost its lease raises LaneLost."""
+    """Updates that were accepted and wait for an answer.
+
+    A write of a holder that lost its lease raises LaneLost.
+    """
 
     async def put(self, *entries: Entry) -> bool:
-        """Accept updates; False when some of their ids are known already. Then Telegram may forget them."""
+        """Accept updates; False when some of their ids are known already.
+
+        Then Telegram may forget them.
+        """
 
     async def revise(self, lane: Lane, message: Json) -> None:
-        """Put a message that its sender has edited in the place of the same one, where that may still be read.
+        """Put a message that its sender has edited in the place of the same one, where that may
+        still be read.
 
-        It waits in the lane, or failed and can be tried again, or is an earlier edit that was offered to be answered.
+        It waits in the lane, or failed and can be tried again, or is an earlier edit that was
+        offered to be answered.
         """
 
     async def claim(self, busy: Collection[str], full_shares: Collection[str] = ()) -> Claim | None:
@@ -117,25 +145,40 @@ class Inbox(Protocol):
         """Record the fate of all entries of a batch; the claim to go on with."""
 
     async def release(self, claim: Claim) -> Claim | None:
-        """Give back a lane in which nothing waits; the claim to go on with where something has come meanwhile."""
+        """Give back a lane in which nothing waits; the claim to go on with where something has come
+        meanwhile.
+        """
 
     async def hand_back(self, claim: Claim, seconds: float = 0.0) -> None:
-        """Give back a lane in which something waits; it can be claimed again after so many seconds. Not a try."""
+        """Give back a lane in which something waits; it can be claimed again after so many
+        seconds.
+
+        Not a try.
+        """
 
     async def keep(self, claims: Sequence[Claim]) -> Collection[str]:
-        """Renew the leases of all lanes this process holds, in one command; those that were lost."""
+        """Renew the leases of all lanes this process holds, in one command; those that were
+        lost.
+        """
 
     async def stop(self, lane: Lane, turn: int, *, in_all_topics: bool = False) -> None:
-        """Have this turn end, if it is the one that runs in the lane; nothing else there changes.
+        """Have this turn end, if it is the one that runs in the lane; nothing else there
+        changes.
 
-        `in_all_topics`: in every lane of this Owner in this chat, and whatever turn before that runs.
+        `in_all_topics`: in every lane of this Owner in this chat, and whatever turn before that
+        runs.
         """
 
     async def cancelled(self, lanes: Collection[str]) -> Mapping[str, int]:
-        """Of these lanes, those told to end a running turn, with the update id before which it must have begun."""
+        """Of these lanes, those told to end a running turn, with the update id before which it must
+        have begun.
+        """
 
     async def wait(self) -> None:
-        """Return when there may be something to claim. A hint: it may return early or for nothing."""
+        """Return when there may be something to claim.
+
+        A hint: it may return early or for nothing.
+        """
 
     def record(self, batch: Batch) -> Record:
         """The record of the turn this batch makes."""
@@ -143,7 +186,10 @@ class Inbox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a tool did to the world outside. `arguments` is a hash; `result` None: nobody knows what came of it."""
+    """What a tool did to the world outside.
+
+    `arguments` is a hash; `result` None: nobody knows what came of it.
+    """
 
     tool: str
     arguments: str
@@ -151,10 +197,14 @@ class Effect:
 
 
 class Record(Protocol):
-    """What is kept of a running turn (or press) outside its Session, so that the next run knows what this one did."""
+    """What is kept of a running turn (or press) outside its Session, so that the next run knows
+    what this one did.
+    """
 
     def require_lease(self) -> None:
-        """Raise LaneLost when the lease has run out under us: another worker may be at it already."""
+        """Raise LaneLost when the lease has run out under us: another worker may be at it
+        already.
+        """
 
     def parts_sent(self, turn: int) -> int:
         """How many parts of this turn's answer earlier runs have sent."""
@@ -163,7 +213,9 @@ class Record(Protocol):
         """One more part of this turn's answer was sent; None: nobody can say whether it arrived."""
 
     def previews(self, turn: int) -> Sequence[int]:
-        """The messages that show this turn's answer while it grows, in a place that has no drafts."""
+        """The messages that show this turn's answer while it grows, in a place that has no
+        drafts.
+        """
 
     async def previewed(self, turn: int, *message_ids: int) -> None:
         """These are the messages now; none: they serve for something else, or are gone."""
@@ -171,11 +223,15 @@ class Record(Protocol):
     def uncertain(self) -> int | None:
         """The turn of this lane whose answer may not have arrived, until it was offered again."""
 
-    async def doubt(self, turn: int | None) -> None:
-        """This turn's answer may not have arrived; None: it was offered again, and need not be once more."""
+    async def mark_uncertain(self, turn: int | None) -> None:
+        """This turn's answer may not have arrived; None: it was offered again, and need not be once
+        more.
+        """
 
     def transcript(self, file: str) -> str | None:
-        """The words of this recording (Telegram's unique id) where an earlier run had it written down."""
+        """The words of this recording (Telegram's unique id) where an earlier run had it written
+        down.
+        """
 
     async def transcribed(self, turn: int, file: str, words: str) -> None:
         """A recording that came with this update was written down, and paid for."""
@@ -190,10 +246,14 @@ class Record(Protocol):
         """What tools have done in all runs of this turn, in order."""
 
     async def keep_effects(self, turn: int) -> None:
-        """This turn has failed after its tools had acted: the next question of its lane is to show it."""
+        """This turn has failed after its tools had acted: the next question of its lane is to show
+        it.
+        """
 
     async def unseen_effects(self, since: datetime) -> Sequence[Effect]:
-        """What tools did in turns of this lane that have failed since then, until `effects_seen`."""
+        """What tools did in turns of this lane that have failed since then, until
+        `effects_seen`.
+        """
 
     async def effects_seen(self) -> None:
         """The Session holds now what tools did in turns that have failed."""
@@ -201,31 +261,37 @@ class Record(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a turn: what is recorded of it, whether it was told to stop, and what it has cost so far."""
+    """One run of a turn: what is recorded of it, whether it was told to stop, and what it has cost
+    so far.
+    """
 
     record: Record
     stop: asyncio.Event
-    bill: Bill = field(default_factory=Bill)
+    meter: UsageMeter = field(default_factory=UsageMeter)
 
 
 class Frontend(Protocol):
-    """The people's side, as the worker sees it: it knows how to read an entry and how to speak in its Place.
+    """The people's side, as the worker sees it: it knows how to read an entry and how to speak in
+    its Place.
 
-    It says itself what failed; what it lets pass is for the worker: ChatBusy and StoreUnavailable (try again later),
-    LaneLost (somebody else is at it).
+    It says itself what failed; what it lets pass is for the worker: ChatBusy and StoreUnavailable
+    (try again later), LaneLost (somebody else is at it).
     """
 
     async def answer(self, batch: Batch, run: Run) -> State:
-        """Run one turn for the messages of the batch; setting `run.stop` ends it early, keeping what was shown."""
-
-    async def obey(self, batch: Batch, run: Run) -> State:
-        """Carry out one command or press."""
-
-    async def decline(self, batch: Batch, run: Run) -> State:
-        """Say that these messages will not be answered, since a later command overtook them.
-
-        Those whose turn was committed before it came are no longer questions: their delivery is finished.
+        """Run one turn for the messages of the batch; setting `run.stop` ends it early, keeping
+        what was shown.
         """
 
-    async def bury(self, batch: Batch, run: Run) -> State:
+    async def run_command(self, batch: Batch, run: Run) -> State:
+        """Carry out one command or press."""
+
+    async def skip_superseded(self, batch: Batch, run: Run) -> State:
+        """Say that these messages will not be answered, since a later command overtook them.
+
+        Those whose turn was committed before it came are no longer questions: their delivery is
+        finished.
+        """
+
+    async def give_up(self, batch: Batch, run: Run) -> State:
         """Apologise for a message whose handling keeps breaking the process."""

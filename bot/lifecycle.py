@@ -1,8 +1,9 @@
 """How a Session begins and ends when its Owner says so: `/new` and `/reset`.
 
-Both leave the Place with a fresh, empty Session under a new id, so that the next message cannot find the old one by any
-search. The old Session is ended before the new one is made: a turn that still runs in it can then no longer commit, and
-a crash in between heals itself, because the next message makes the Session that is missing. Neither asks the model.
+Both leave the Place with a fresh, empty Session under a new id, so that the next message cannot
+find the old one by any search. The old Session is ended before the new one is made: a turn that
+still runs in it can then no longer commit, and a crash in between heals itself, because the next
+message makes the Session that is missing. Neither asks the model.
 """
 
 from __future__ import annotations
@@ -41,4 +42,6 @@ class Lifecycle:
     async def _begin(self, owner: Owner, place: Place) -> None:
         # Whoever was faster made an equally fresh Session.
         with contextlib.suppress(AlreadyActive):
-            await self.sessions.create(owner, Session.begin(self.new_id(), owner, place, self.clock.now()))
+            await self.sessions.create(
+                owner, Session.begin(self.new_id(), owner, place, self.clock.now())
+            )

@@ -1,7 +1,8 @@
 """Who talks, and where: Owner, Place and Lane.
 
-An Owner is made in one module only, `telegram/identity.py`, from the authenticated sender of an update. It is a type of
-its own so that no loose id, and no mapping such as ``{"$ne": ""}``, can stand where a query expects one.
+An Owner is made in one module only, `telegram/identity.py`, from the authenticated sender of an
+update. It is a type of its own so that no loose id, and no mapping such as ``{"$ne": ""}``, can
+stand where a query expects one.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Place:
 
     @property
     def is_private(self) -> bool:
-        """Telegram gives a private chat its user's id, which is positive; groups and channels are negative."""
+        """Telegram gives a private chat its user's id, which is positive; groups and channels are
+        negative.
+        """
         return self.chat_id > 0
 
 
@@ -58,11 +61,15 @@ class Lane:
 
     @property
     def id(self) -> str:
-        """The lane's key, readable for an admin: ``owner:chat:thread``, with ``:aside`` where it is one."""
+        """The lane's key, readable for an admin: ``owner:chat:thread``, with ``:aside`` where it is
+        one.
+        """
         main = f"{self.owner.id}:{self.place.chat_id}:{self.place.thread_id or ''}"
         return f"{main}{ASIDE}" if self.aside else main
 
     @property
     def share(self) -> str:
-        """Which of its Owner's two shares of the workers it counts against: ``owner`` or ``owner:aside``."""
+        """Which of its Owner's two shares of the workers it counts against: ``owner`` or
+        ``owner:aside``.
+        """
         return f"{self.owner.id}{ASIDE}" if self.aside else str(self.owner.id)

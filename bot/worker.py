@@ -1,19 +1,22 @@
-"""The worker: claims lanes and has their entries answered. One order inside a lane, many lanes side by side.
+"""The worker: claims lanes and has their entries answered. One order inside a lane, many lanes side
+by side.
 
-A lane is held by one task of one process at a time, which handles what waits in it batch by batch and gives it back
-when nothing is left. Bounded: at most `slots` lanes are held at once, of one Owner at most `owner_lanes` and, beside
-them, `SIDE_LANES` of commands that are answered at once; what is not claimed waits in the inbox.
+A lane is held by one task of one process at a time, which handles what waits in it batch by batch
+and gives it back when nothing is left. Bounded: at most `slots` lanes are held at once, of one
+Owner at most `owner_lanes` and, beside them, `SIDE_LANES` of commands that are answered at once;
+what is not claimed waits in the inbox.
 
-Two things are asked of the inbox for all held lanes at once: every third of a lease their leases are renewed, and a
-task whose lease was lost is cancelled, since another worker may be at it; twice a second, which of them were told to
-end their turn. A command that cancels (`/new`, `/stop`) keeps its place in the lane, so it finds that turn ended.
+Two things are asked of the inbox for all held lanes at once: every third of a lease their leases
+are renewed, and a task whose lease was lost is cancelled, since another worker may be at it; twice
+a second, which of them were told to end their turn. A command that cancels (`/new`, `/stop`) keeps
+its place in the lane, so it finds that turn ended.
 
-What breaks the process is told from what ran beside it: a message whose process has died twice runs only while no
-other such one runs here, and after growing pauses, so that a death tells of it alone and a short storm of kills from
-outside cannot use its tries up. All others go on meanwhile.
+What breaks the process is told from what ran beside it: a message whose process has died twice runs
+only while no other such one runs here, and after growing pauses, so that a death tells of it alone
+and a short storm of kills from outside cannot use its tries up. All others go on meanwhile.
 
-A turn that cannot go on now (Telegram asks to wait, MongoDB is away, the process is told to leave) hands its lane back:
-it has committed whole or not at all, and its entries still wait.
+A turn that cannot go on now (Telegram asks to wait, MongoDB is away, the process is told to leave)
+hands its lane back: it has committed whole or not at all, and its entries still wait.
 """
 
 from __future__ import annotations
@@ -25,22 +28,28 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.aio import cancel_and_wait, run_until
 from bot.errors import ChatBusy, LaneLost, StoreError, StoreUnavailable
 from bot.inbox import Batch, Claim, Frontend, Inbox, Run, State
 from bot.ops.logs import bound
-from bot.ops.stopping import end, unless
 from bot.owner import ASIDE
 
 log = logging.getLogger(__name__)
 
 SIDE_LANES = 1
-"""Side lanes of one Owner that run at once: its commands do not wait for its turns, nor take the workers."""
+"""Side lanes of one Owner that run at once: its commands do not wait for its turns, nor take the
+workers.
+"""
 SHARED_TRIES = 2
-"""In so many tries of a message a death proves nothing: whatever else was running may have ended the process."""
-MOST_TRIES = SHARED_TRIES + 3
+"""In so many tries of a message a death proves nothing: whatever else was running may have ended
+the process.
+"""
+MAX_TRIES = SHARED_TRIES + 3
 PAUSES = {3: 1.0, 4: 2.0, 5: 6.0}
-"""Before which try how long is waited, in leases. With what a dead lease itself costs, kills from outside must go on
-for twelve of them, and hit the same message each time, before it is taken for what ended them."""
+"""Before which try how long is waited, in leases. With what a dead lease itself costs, kills from
+outside must go on for twelve of them, and hit the same message each time, before it is taken for
+what ended them.
+"""
 WATCH_SECONDS = 0.5
 IDLE_SECONDS = 1.0
 RETRY_SECONDS = 5.0
@@ -49,7 +58,7 @@ LOST = "the lease of a lane was lost"
 
 
 @dataclass(slots=True)
-class _Held:
+class _RunningLane:
     """A lane this process holds."""
 
     claim: Claim
@@ -62,37 +71,52 @@ class _Held:
 class Worker:
     """Serves lanes until its `run` is told to stop."""
 
-    def __init__(self, inbox: Inbox, frontend: Frontend, *, slots: int, owner_lanes: int, lease_seconds: float) -> None:
+    def __init__(
+        self,
+        inbox: Inbox,
+        frontend: Frontend,
+        *,
+        slots: int,
+        owner_lanes: int,
+        lease_seconds: float,
+    ) -> None:
         self._inbox = inbox
         self._frontend = frontend
         self._free = asyncio.Semaphore(slots)
         self._owner_lanes = owner_lanes
         self._lease_seconds = lease_seconds
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, _RunningLane] = {}
         self._leaving = False
         self._last_claim: set[asyncio.Task[Any]] = set()
         self._may_go_on = asyncio.Event()
 
     async def run(self, leave: asyncio.Event, *, grace_seconds: float) -> None:
-        """Serve until `leave` is set; then finish what runs within `grace_seconds`, hand back the rest and return."""
+        """Serve until `leave` is set; then finish what runs within `grace_seconds`, hand back the
+        rest and return.
+        """
         keepers = [
-            asyncio.create_task(_every(self._lease_seconds / 3, self._keep_leases), name="keep leases"),
-            asyncio.create_task(_every(WATCH_SECONDS, self._stop_cancelled), name="watch for cancels"),
+            asyncio.create_task(
+                _every(self._lease_seconds / 3, self._keep_leases), name="keep leases"
+            ),
+            asyncio.create_task(
+                _every(WATCH_SECONDS, self._stop_cancelled), name="watch for cancels"
+            ),
         ]
         try:
-            await unless(leave, self._claim_lanes())
+            await run_until(leave, self._claim_lanes())
         finally:
             self._leaving = True
             if running := self._last_claim | {held.task for held in self._held.values()}:
                 await asyncio.wait(running, timeout=grace_seconds)
-            await end(*running)
-            await end(*keepers)
+            await cancel_and_wait(*running)
+            await cancel_and_wait(*keepers)
 
     def lanes(self) -> int:
         """How many lanes are held now."""
         return len(self._held)
 
-    # ------------------------------------------------------------------------------------------------- lanes
+    # -------------------------------------------------------------------------------------------------  # noqa: E501
+    # lanes
 
     async def _claim_lanes(self) -> None:
         while True:
@@ -109,7 +133,9 @@ class Worker:
             self._hold(claim)
 
     async def _claim(self) -> Claim | None:
-        """A claim that is on its way when the bot leaves may be granted all the same: then the lane is handed back."""
+        """A claim that is on its way when the bot leaves may be granted all the same: then the lane
+        is handed back.
+        """
         self._may_go_on.clear()
         asked = asyncio.ensure_future(self._inbox.claim(self._held.keys(), self._full_shares()))
         try:
@@ -118,12 +144,16 @@ class Worker:
             log.warning("nothing can be claimed: %s", failure)
             return None
         except asyncio.CancelledError:
-            self._last_claim.add(asyncio.create_task(self._return(asked), name="hand back the last claim"))
+            self._last_claim.add(
+                asyncio.create_task(self._return(asked), name="hand back the last claim")
+            )
             raise
 
     def _full_shares(self) -> Collection[str]:
         """The shares of which as many lanes run here as may: no further one is claimed."""
-        running = Counter(held.claim.share for held in self._held.values() if held.claim.share is not None)
+        running = Counter(
+            held.claim.share for held in self._held.values() if held.claim.share is not None
+        )
         return [share for share, lanes in running.items() if lanes >= self._limit_of(share)]
 
     def _limit_of(self, share: str) -> int:
@@ -139,16 +169,18 @@ class Worker:
             await self._hand_back(claim, 0.0)
 
     async def _idle(self) -> None:
-        """Until something arrives or goes on here; what arrived elsewhere, or lost its holder, is found by looking."""
+        """Until something arrives or goes on here; what arrived elsewhere, or lost its holder, is
+        found by looking.
+        """
         try:
             async with asyncio.timeout(IDLE_SECONDS):
-                await unless(self._may_go_on, self._inbox.wait())
+                await run_until(self._may_go_on, self._inbox.wait())
         except TimeoutError:
             return
 
     def _hold(self, claim: Claim) -> None:
         task = asyncio.create_task(self._serve(claim), name=f"lane {claim.lane}")
-        self._held[claim.lane] = _Held(claim, task)
+        self._held[claim.lane] = _RunningLane(claim, task)
         task.add_done_callback(lambda ended: self._let_go(claim.lane, ended))
 
     def _let_go(self, lane: str, task: asyncio.Task[float | None]) -> None:
@@ -163,11 +195,14 @@ class Worker:
             asyncio.get_running_loop().call_later(pause, self._may_go_on.set)
 
     async def _serve(self, claim: Claim) -> float | None:
-        """Handle what waits in the lane; what cannot go on now leaves it to be claimed again after so many seconds."""
+        """Handle what waits in the lane; what cannot go on now leaves it to be claimed again after
+        so many seconds.
+        """
         try:
             pause = await self._serve_all(claim)
         except LaneLost:
-            # It may have ended while nobody could take it, as in an outage: then no process was lost, and no try.
+            # It may have ended while nobody could take it, as in an outage: then no process was
+            # lost, and no try.
             log.warning(LOST)
             pause = LOST_SECONDS
         except ChatBusy as busy:
@@ -183,7 +218,9 @@ class Worker:
         return pause
 
     async def _serve_all(self, claim: Claim) -> float | None:
-        """None once nothing waits and the lane was given back; otherwise in how many seconds to go on."""
+        """None once nothing waits and the lane was given back; otherwise in how many seconds to go
+        on.
+        """
         going_on: Claim | None = claim
         while going_on is not None:
             batch = await self._inbox.next(going_on)
@@ -200,12 +237,16 @@ class Worker:
         return None
 
     def _pause_before(self, claim: Claim) -> float:
-        """Seconds to wait before a try that is made alone: since the death before, and for another one that runs."""
+        """Seconds to wait before a try that is made alone: since the death before, and for another
+        one that runs.
+        """
         if not _is_alone(claim):
             return 0.0
         if claim.died:
             return PAUSES[claim.tries] * self._lease_seconds
-        is_free = not any(_is_alone(held.claim) for held in self._held.values() if held.turn is not None)
+        is_free = not any(
+            _is_alone(held.claim) for held in self._held.values() if held.turn is not None
+        )
         return 0.0 if is_free else RETRY_SECONDS
 
     async def _hand_back(self, claim: Claim, seconds: float) -> None:
@@ -214,7 +255,8 @@ class Worker:
         except StoreError as failure:
             log.warning("a lane could not be handed back, its lease will run out: %s", failure)
 
-    # ----------------------------------------------------------------------------------------------- batches
+    # -----------------------------------------------------------------------------------------------  # noqa: E501
+    # batches
 
     async def _handle(self, batch: Batch) -> State:
         with bound(turn=batch.turn, lane=batch.claim.lane):
@@ -230,11 +272,11 @@ class Worker:
         run = Run(self._inbox.record(batch), asyncio.Event())
         run.record.require_lease()
         if batch.overtaken:
-            return await self._frontend.decline(batch, run)
-        if batch.claim.tries > MOST_TRIES:
-            return await self._frontend.bury(batch, run)
+            return await self._frontend.skip_superseded(batch, run)
+        if batch.claim.tries > MAX_TRIES:
+            return await self._frontend.give_up(batch, run)
         if batch.entries[0].kind != "content":
-            return await self._frontend.obey(batch, run)
+            return await self._frontend.run_command(batch, run)
         held = self._held[batch.claim.lane]
         held.claim, held.turn, held.stop = batch.claim, batch.turn, run.stop
         try:
@@ -242,13 +284,17 @@ class Worker:
         finally:
             held.turn = None
 
-    # ----------------------------------------------------------------------------------- all lanes at once
+    # ----------------------------------------------------------------------------------- all lanes
+    # at once
 
     async def _keep_leases(self) -> None:
         if asked := dict(self._held):
             for lane in await self._inbox.keep([held.claim for held in asked.values()]):
                 log.warning(LOST)
-                asked[lane].task.cancel()  # not who holds the lane by now: it may have been given back and claimed anew
+                asked[
+                    lane
+                    # not who holds the lane by now: it may have been given back and claimed anew
+                ].task.cancel()
 
     async def _stop_cancelled(self) -> None:
         if running := [lane for lane, held in self._held.items() if held.turn is not None]:
@@ -260,15 +306,18 @@ class Worker:
 
 def _is_alone(claim: Claim) -> bool:
     """Whether this try is made beside no other of its kind."""
-    return SHARED_TRIES < claim.tries <= MOST_TRIES
+    return SHARED_TRIES < claim.tries <= MAX_TRIES
 
 
-async def _every(seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
-    """Do it again and again. A store that does not answer is asked again; meanwhile leases run out by themselves."""
+async def _every(seconds: float, operation: Callable[[], Awaitable[None]]) -> None:
+    """Do it again and again.
+
+    A store that does not answer is asked again; meanwhile leases run out by themselves.
+    """
     while True:
         await asyncio.sleep(seconds)
         try:
-            await deed()
+            await operation()
         except StoreError as failure:
             log.warning("the inbox cannot be asked: %s", failure)
         except Exception:  # leases must be renewed whatever this was

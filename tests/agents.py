@@ -11,7 +11,7 @@ from bot.agent.prompt import Prompt
 from bot.agent.scripted import Scripted, illegal
 from bot.agent.tools import Arguments, Tool, Toolbox, ToolContext
 from bot.inbox import Run
-from bot.store.memory_inbox import MemoryRecord
+from bot.store.memory.inbox import MemoryRecord
 from tests.builders import ANNA, ANNAS_CHAT, NOON, question, session
 
 MODEL = "claude-sonnet-5-5"
@@ -23,7 +23,7 @@ class Words(Arguments):
     words: str = ""
 
 
-class Screen:
+class StreamedText:
     """A Reply that remembers what its person saw, and each time it was taken back."""
 
     def __init__(self):
@@ -78,15 +78,17 @@ def a_run(record=None):
 def agent(model, *tools, sleep=None, random=lambda: 0.0, attachments=None, **limits):
     pauses = Pauses(random, sleep=sleep or Sleeps())
     eyes = attachments or Attachments()
-    return Agent(model, Toolbox(tools), Prompt(MODEL, b"key"), Limits(**limits), pauses, attachments=eyes)
+    return Agent(
+        model, Toolbox(tools), Prompt(MODEL, b"key"), Limits(**limits), pauses, attachments=eyes
+    )
 
 
-async def run(model, *tools, asked="hello", of=None, screen=None, **options):
+async def run(model, *tools, asked="hello", of=None, streamed=None, **options):
     """One turn of Anna's; a list of lines is a script. What leaves the turn must be legal."""
     model = Scripted(*model) if isinstance(model, list) else model
     of = of or session()
     asks = agent(model, *tools, **options)
-    answer = await asks.run(ANNA, of, question(asked), screen or Screen(), a_run())
+    answer = await asks.run(ANNA, of, question(asked), streamed or StreamedText(), a_run())
     entries = [{"role": "user", "content": [{"type": "text", "text": asked}]}]
     entries += [{"role": role, "content": list(content)} for role, content in answer.exchange]
     assert illegal(entries) == ""

@@ -26,20 +26,28 @@ def text(words: str) -> dict[str, str]:
     return {"type": "text", "text": words}
 
 
-def message(seq: int, turn: int = 1, role="user", words: str = "hello", tokens: int = 10) -> Message:
+def message(
+    seq: int, turn: int = 1, role="user", words: str = "hello", tokens: int = 10
+) -> Message:
     return Message(seq, turn, role, (text(words),), NOON, tokens)
 
 
-def dialogue(turns: int, *, first_seq: int = 0, tokens: int = 10, words: str = "words of turn") -> list[Message]:
+def dialogue(
+    turns: int, *, first_seq: int = 0, tokens: int = 10, words: str = "words of turn"
+) -> list[Message]:
     """Plain turns of one question and one answer each, named 1, 2, 3 …"""
     return [
-        message(first_seq + 2 * index + offset, index + 1, role, f"{role} {words} {index + 1}", tokens)
+        message(
+            first_seq + 2 * index + offset, index + 1, role, f"{role} {words} {index + 1}", tokens
+        )
         for index in range(turns)
         for offset, role in enumerate(("user", "assistant"))
     ]
 
 
-def session(session_id: str = "a" * 32, owner: Owner = ANNA, place: Place | None = None, **changes) -> Session:
+def session(
+    session_id: str = "a" * 32, owner: Owner = ANNA, place: Place | None = None, **changes
+) -> Session:
     made = Session.begin(session_id, owner, place or Place(owner.id), NOON)
     for name, value in changes.items():
         setattr(made, name, value)
@@ -48,7 +56,9 @@ def session(session_id: str = "a" * 32, owner: Owner = ANNA, place: Place | None
     return made
 
 
-def closed_turn(of: Session, update_id: int = 1, words: str = "hello", answer: str = "hi", **changes) -> ClosedTurn:
+def closed_turn(
+    of: Session, update_id: int = 1, words: str = "hello", answer: str = "hi", **changes
+) -> ClosedTurn:
     values = {
         "messages": (
             message(of.next_seq, update_id, "user", words),

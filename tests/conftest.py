@@ -1,4 +1,6 @@
-"""Fixtures every depth of tests may use: a real mongod for the whole run, and a fresh database for each test."""
+"""Fixtures every depth of tests may use: a real mongod for the whole run, and a fresh database for
+each test.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ import pymongo.monitoring
 import pytest
 from pymongo import MongoClient
 
-from bot.demo.mongod import running
-from bot.errors import StartError
+from bot.standins.errors import StandInError
+from bot.standins.mongod import running
 from tests.recorder import Recorder
 
 PARAMETERS = {"ttlMonitorEnabled": "false", "ttlMonitorSleepSecs": "1", "enableTestCommands": "1"}
@@ -19,11 +21,14 @@ PARAMETERS = {"ttlMonitorEnabled": "false", "ttlMonitorSleepSecs": "1", "enableT
 
 @pytest.fixture(scope="session")
 def mongod() -> Iterator[str]:
-    """The address of a server. Its TTL monitor sleeps, so that a test's own dates may lie anywhere."""
+    """The address of a server.
+
+    Its TTL monitor sleeps, so that a test's own dates may lie anywhere.
+    """
     server = running(os.environ, parameters=PARAMETERS)
     try:
         uri = server.__enter__()
-    except StartError as error:
+    except StandInError as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
@@ -51,13 +56,17 @@ def database(mongo_client: MongoClient[dict[str, object]]) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def spares() -> list[str]:
-    """Databases whose collections and indexes stand and are empty: to make and drop them costs more than most tests."""
+    """Databases whose collections and indexes stand and are empty: to make and drop them costs more
+    than most tests.
+    """
     return []
 
 
 @pytest.fixture
 def prepared(mongo_client: MongoClient[dict[str, object]], spares: list[str]) -> Iterator[str]:
-    """The name of a database that is this test's alone, for those who see to its schema before they use it."""
+    """The name of a database that is this test's alone, for those who see to its schema before they
+    use it.
+    """
     name = spares.pop() if spares else f"test_{uuid.uuid4().hex}"
     yield name
     for collection in mongo_client[name].list_collection_names(filter={"type": "collection"}):
@@ -68,7 +77,8 @@ def prepared(mongo_client: MongoClient[dict[str, object]], spares: list[str]) ->
 
 @pytest.fixture(scope="session")
 def recorder(mongo_client: MongoClient[dict[str, object]]) -> Recorder:
-    """Drivers know global listeners only from the moment a client is made, and never forget them: one for the run.
+    """Drivers know global listeners only from the moment a client is made, and never forget them:
+    one for the run.
 
     The tests' own client comes first, so what a test looks at is not taken for what the bot asks.
     """
@@ -86,7 +96,9 @@ def commands(recorder: Recorder) -> Iterator[Recorder]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Real browsers and processes share the machine with all else: they get a second try, shown as R."""
+    """Real browsers and processes share the machine with all else: they get a second try, shown as
+    R.
+    """
     for item in items:
         if {"browser", "process"} & {*item.path.parts}:
             item.add_marker(pytest.mark.flaky(reruns=1))

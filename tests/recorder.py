@@ -28,7 +28,9 @@ class Recorder(pymongo.monitoring.CommandListener):
             return
         self.sent.append((event.database_name, event.command_name, dict(event.command)))
         if self.explain is not None:
-            self.plans += explained(self.explain, event.database_name, event.command_name, event.command)
+            self.plans += explained(
+                self.explain, event.database_name, event.command_name, event.command
+            )
 
     def succeeded(self, event):
         pass
@@ -37,7 +39,11 @@ class Recorder(pymongo.monitoring.CommandListener):
         pass
 
     def on(self, database: str, collection: str) -> list[tuple[str, dict[str, Any]]]:
-        return [(name, sent) for where, name, sent in self.sent if where == database and sent.get(name) == collection]
+        return [
+            (name, sent)
+            for where, name, sent in self.sent
+            if where == database and sent.get(name) == collection
+        ]
 
     def forget(self) -> None:
         self.sent.clear()
@@ -76,7 +82,10 @@ def queries(name: str, command: Mapping[str, Any]) -> Iterator[Query]:
 
 
 def explained(
-    client: pymongo.MongoClient[dict[str, Any]], database: str, name: str, command: Mapping[str, Any]
+    client: pymongo.MongoClient[dict[str, Any]],
+    database: str,
+    name: str,
+    command: Mapping[str, Any],
 ) -> Iterator[Plan]:
     for query, sort, limit in queries(name, command):
         asked = {"find": command[name], "filter": query, "sort": sort or {}, "limit": limit}

@@ -18,7 +18,8 @@ def png(width=4, height=4, padding=0):
         (b"IEND", b""),
     ]
     parts = (
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in chunks
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks
     )
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
@@ -26,7 +27,11 @@ def png(width=4, height=4, padding=0):
 def jpeg(width=640, height=480):
     """The head of a photo, with a camera's remarks before its size."""
     remarks = b"\xff\xe1\x00\x0a" + b"Exif\0\0\0\0"
-    frame = b"\xff\xc0\x00\x11\x08" + struct.pack(">HH", height, width) + b"\x03\x01\x22\x00\x02\x11\x01\x03\x11\x01"
+    frame = (
+        b"\xff\xc0\x00\x11\x08"
+        + struct.pack(">HH", height, width)
+        + b"\x03\x01\x22\x00\x02\x11\x01\x03\x11\x01"
+    )
     return JPEG_HEAD + remarks + frame + b"\xff\xd9"
 
 
@@ -40,7 +45,14 @@ def webp(width=30, height=40, kind=b"VP8X"):
         b"VP8L": b"\x2f" + struct.pack("<I", (width - 1) | (height - 1) << 14),
         b"VP8 ": b"\0\0\0\x9d\x01\x2a" + struct.pack("<HH", width, height),
     }[kind]
-    return b"RIFF" + struct.pack("<I", 12 + len(body)) + b"WEBP" + kind + struct.pack("<I", len(body)) + body
+    return (
+        b"RIFF"
+        + struct.pack("<I", 12 + len(body))
+        + b"WEBP"
+        + kind
+        + struct.pack("<I", len(body))
+        + body
+    )
 
 
 def pdf(pages=1, *, packed=False):
@@ -48,7 +60,11 @@ def pdf(pages=1, *, packed=False):
     marks = b"\n".join(b"<< /Type /Page /Parent 2 0 R >>" for _ in range(pages))
     if packed:
         stream = zlib.compress(marks)
-        marks = b"4 0 obj << /Type /ObjStm /N 1 /Filter /FlateDecode >>\nstream\n" + stream + b"\nendstream endobj"
+        marks = (
+            b"4 0 obj << /Type /ObjStm /N 1 /Filter /FlateDecode >>\nstream\n"
+            + stream
+            + b"\nendstream endobj"
+        )
     return b"%PDF-1.7\n2 0 obj << /Type /Pages /Count 1 >> endobj\n" + marks + b"\n%%EOF"
 
 

@@ -7,12 +7,16 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import ManualClock
+from bot.standins.telegram.server import TelegramServer
 from bot.telegram.connection import application
 
-PENALTIES_WARN = pytest.mark.filterwarnings("ignore:.*attribute `retry_after` will be:DeprecationWarning")
-"""python-telegram-bot warns in each 429 that the type of `retry_after` will change; both types are read."""
+PENALTIES_WARN = pytest.mark.filterwarnings(
+    "ignore:.*attribute `retry_after` will be:DeprecationWarning"
+)
+"""python-telegram-bot warns in each 429 that the type of `retry_after` will change; both types are
+read.
+"""
 
 
 class Naps:

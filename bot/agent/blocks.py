@@ -1,7 +1,8 @@
 """Content blocks: what of a model's answer may be kept, and what must go before it is.
 
-One invalid block makes every later call of a Session a refusal, so a turn is closed here and nowhere else: no thinking
-(it is bound to the exact prefix it was made with), no empty text, no call without its result.
+One invalid block makes every later call of a Session a refusal, so a turn is closed here and
+nowhere else: no thinking (it is bound to the exact prefix it was made with), no empty text, no call
+without its result.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from bot.agent.calls import cap
 from bot.agent.limits import Limits
+from bot.agent.tool_runner import cap
 from bot.session import Block, Role, text_block, words
 
-LONGEST_NAME = 64
+MAX_NAME_CHARS = 64
 LOOKED_UP = "(looked something up)"
 _CALLS = frozenset({"tool_use", "mcp_tool_use"})
 _RESULTS = frozenset({"tool_result", "mcp_tool_result"})
@@ -31,7 +32,7 @@ def tool_calls(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 def acceptable(call: Block) -> Block:
     """A call of ours that any server takes back: a model may make up a name that none would."""
-    name = _ODD_IN_A_NAME.sub("_", call["name"])[:LONGEST_NAME] or "_"
+    name = _ODD_IN_A_NAME.sub("_", call["name"])[:MAX_NAME_CHARS] or "_"
     return {**call, "name": name} if call["type"] == "tool_use" else call
 
 
@@ -41,7 +42,9 @@ def holds_results(blocks: Iterable[Block]) -> bool:
 
 
 def ends_in_words(blocks: Sequence[Block]) -> bool:
-    """Whether words follow the last tool in a message: those before it only say what is about to be done."""
+    """Whether words follow the last tool in a message: those before it only say what is about to be
+    done.
+    """
     tools = [place for place, block in enumerate(blocks) if "tool" in block["type"]]
     return bool(words(blocks[max(tools, default=0) :]).strip())
 
@@ -57,18 +60,23 @@ def without_blanks(blocks: Iterable[Block]) -> list[Block]:
 
 
 def settled(messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[Role, tuple[Block, ...]], ...]:
-    """The messages of a turn as they may be stored, each call with its result; what is left empty is left out.
+    """The messages of a turn as they may be stored, each call with its result; what is left empty
+    is left out.
 
-    Of what the provider looked up by itself only the links stay, inside the text: results are large, readable for it
-    alone, and refused once its tools are off. What an MCP server answered is plain text, and stays as a result does.
+    Of what the provider looked up by itself only the links stay, inside the text: results are
+    large, readable for it alone, and refused once its tools are off. What an MCP server answered is
+    plain text, and stays as a result does.
     """
     everything = [block for message in messages for block in message["content"]]
     pairs = _paired(everything, "tool_use", "tool_result")
-    for message in messages:  # the provider answers its own calls beside them, or later than anybody will store
+    for message in (
+        messages
+    ):  # the provider answers its own calls beside them, or later than anybody will store
         pairs |= _paired(message["content"], "mcp_tool_use", "mcp_tool_result")
     kept = ((message["role"], without_blanks(message["content"])) for message in messages)
     storable = (
-        (role, tuple(_stored(block) for block in content if _is_storable(block, pairs))) for role, content in kept
+        (role, tuple(_stored(block) for block in content if _is_storable(block, pairs)))
+        for role, content in kept
     )
     return tuple((role, content) for role, content in storable if content)
 
@@ -80,7 +88,9 @@ def _paired(blocks: Sequence[Block], call: str, result: str) -> set[str]:
 
 
 def _is_storable(block: Block, pairs: AbstractSet[str]) -> bool:
-    """Of kinds nobody knows nothing is kept: what one server made up, another may refuse for ever."""
+    """Of kinds nobody knows nothing is kept: what one server made up, another may refuse for
+    ever.
+    """
     kind = block["type"]
     if kind in _CALLS:
         return block["id"] in pairs
@@ -97,7 +107,9 @@ def _stored(block: Block) -> Block:
 def without_dropped_servers(
     messages: Sequence[Mapping[str, Any]], servers: AbstractSet[str]
 ) -> list[Mapping[str, Any]]:
-    """The messages without the answers of MCP servers that are not among `servers` any more: they would be refused."""
+    """The messages without the answers of MCP servers that are not among `servers` any more: they
+    would be refused.
+    """
     gone = {
         block["id"]
         for message in messages
@@ -110,7 +122,9 @@ def without_dropped_servers(
 
 
 def _without(content: Sequence[Block], gone: AbstractSet[str]) -> list[Block]:
-    """An MCP call and its result stand in one message; where nothing else does, something has to."""
+    """An MCP call and its result stand in one message; where nothing else does, something has
+    to.
+    """
     kept = [block for block in content if not {block.get("id"), block.get("tool_use_id")} & gone]
     return kept or [text_block(LOOKED_UP)]
 

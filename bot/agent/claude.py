@@ -1,9 +1,10 @@
 """The Model behind a Messages API: Anthropic's, or any server that speaks `/v1/messages`.
 
-One client for the life of the process, no retries of its own (the loop has them), exactly one kind of credential. A
-call has succeeded when a stop reason arrived, not when the stream merely ended. The silence limit counts parsed events:
-pings keep a connection alive, not an answer. The SDK lets much through that is no error of its own; `classify` turns
-everything into one of ours, with a message made of codes only: the vendor's texts may quote anything.
+One client for the life of the process, no retries of its own (the loop has them), exactly one kind
+of credential. A call has succeeded when a stop reason arrived, not when the stream merely ended.
+The silence limit counts parsed events: pings keep a connection alive, not an answer. The SDK lets
+much through that is no error of its own; `classify` turns everything into one of ours, with a
+message made of codes only: the vendor's texts may quote anything.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ CARD_SECONDS = 5.0
 MCP_BETA = "mcp-client-2026-09-15"
 CONNECT_SECONDS = 10.0
 UNSEEN_TOKENS_PER_SECOND = 100
-"""What a model thinks at most, where its provider shows nothing of it and is left before it reports its usage."""
+"""What a model thinks at most, where its provider shows nothing of it and is left before it reports
+its usage.
+"""
 _ONE_UNSEEN = "..."
 NOTHING_CAME = "an empty answer: is ANTHROPIC_BASE_URL right, or is a captive portal in the way?"
 
@@ -60,22 +63,36 @@ _BY_TYPE: Mapping[str, type[ModelError]] = {
     "permission_error": ModelMisconfigured,
     "not_found_error": ModelMisconfigured,
 }
-_BY_STATUS: Mapping[int, type[ModelError]] = {408: ModelBusy, 409: ModelBusy, 413: PromptTooLong, 429: ModelBusy}
+_BY_STATUS: Mapping[int, type[ModelError]] = {
+    408: ModelBusy,
+    409: ModelBusy,
+    413: PromptTooLong,
+    429: ModelBusy,
+}
 _INSIDE_A_STREAM = 200
 _SERVER_FAULT = 500
 _REFUSALS = {400, 415, 422, 500, 501}
 _SPENT = re.compile(r"(ramp_limit_exceeded|\w*spend_limit_reached)")
 """A rate limit that does not pass by waiting: the operator has to act."""
-_TOO_LONG = re.compile(r"prompt is too long|exceeds?\b.{0,40}\bcontext|context (length|window|size)", re.IGNORECASE)
-_OF_A_FILE = re.compile(r"\b(images?|pdfs?|documents?|media.type|pixels|vision|multi-?modal|mmproj)\b", re.IGNORECASE)
-"""What servers name when they cannot take in a picture or a document, some of them with a status of 500."""
+_TOO_LONG = re.compile(
+    r"prompt is too long|exceeds?\b.{0,40}\bcontext|context (length|window|size)", re.IGNORECASE
+)
+_OF_A_FILE = re.compile(
+    r"\b(images?|pdfs?|documents?|media.type|pixels|vision|multi-?modal|mmproj)\b", re.IGNORECASE
+)
+"""What servers name when they cannot take in a picture or a document, some of them with a status of
+500.
+"""
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 Credential = Literal["bearer", "x-api-key"]
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server, the key for it, and what it can do. Anything beyond a plain request is off for unknown servers."""
+    """A server, the key for it, and what it can do.
+
+    Anything beyond a plain request is off for unknown servers.
+    """
 
     url: str
     key: str
@@ -86,7 +103,12 @@ class Endpoint:
 
     @classmethod
     def at(
-        cls, url: str, key: str, *, credential: Credential = "bearer", caching: Literal["auto", "on", "off"] = "auto"
+        cls,
+        url: str,
+        key: str,
+        *,
+        credential: Credential = "bearer",
+        caching: Literal["auto", "on", "off"] = "auto",
     ) -> Endpoint:
         """What is known of the server at this address."""
         is_official = urlsplit(url).hostname == urlsplit(ANTHROPIC_URL).hostname
@@ -112,14 +134,26 @@ class Claude:
         await self._client.close()
 
     async def window(self, model: str) -> int:
-        """How many tokens the model can take in, asked once at start; a common size where the server does not say."""
+        """How many tokens the model can take in, asked once at start; a common size where the
+        server does not say.
+        """
         try:
             card = await self._client.models.retrieve(model, timeout=CARD_SECONDS)
         except _FAILURES as error:
-            log.info("the window of %s is not known, taken for %d tokens: %s", model, USUAL_WINDOW, classify(error))
+            log.info(
+                "the window of %s is not known, taken for %d tokens: %s",
+                model,
+                USUAL_WINDOW,
+                classify(error),
+            )
             return USUAL_WINDOW
         if getattr(card, "lifecycle", "active") != "active":
-            log.warning("%s is %s and ends on %.10s: choose another MODEL", model, card.lifecycle, card.retires_at)
+            log.warning(
+                "%s is %s and ends on %.10s: choose another MODEL",
+                model,
+                card.lifecycle,
+                card.retires_at,
+            )
         return getattr(card, "max_input_tokens", None) or USUAL_WINDOW
 
     async def complete(
@@ -130,7 +164,10 @@ class Claude:
         on_tool: Callable[[str], None] = unseen,
         on_hidden: Callable[[str], None] = unseen,
     ) -> Completion:
-        """Call the model once, streaming. Raises a ModelError that carries the usage known so far."""
+        """Call the model once, streaming.
+
+        Raises a ModelError that carries the usage known so far.
+        """
         message, was_refused = StreamedMessage(on_text, on_start, on_tool, on_hidden), False
         failure: ModelError = ModelBusy("the stream ended without a stop reason")
         try:
@@ -145,7 +182,9 @@ class Claude:
         raise failure
 
     async def _hear(self, wanted: dict[str, Any], message: StreamedMessage) -> None:
-        """Add event after event to the message until the stream ends; an unseen thought counts by its time."""
+        """Add event after event to the message until the stream ends; an unseen thought counts by
+        its time.
+        """
         now = asyncio.get_running_loop().time
         heard_at = now()
         try:
@@ -156,10 +195,14 @@ class Claude:
                     heard_at = heard_at if message.is_thinking_unseen else now()
         finally:
             if message.is_thinking_unseen:
-                message.on_hidden(_ONE_UNSEEN * math.ceil((now() - heard_at) * UNSEEN_TOKENS_PER_SECOND))
+                message.on_hidden(
+                    _ONE_UNSEEN * math.ceil((now() - heard_at) * UNSEEN_TOKENS_PER_SECOND)
+                )
 
     async def _open(self, wanted: dict[str, Any]) -> anthropic.AsyncStream[object]:
-        """Make the call; its events are plain JSON: the SDK's types cost as much again, and guess at arguments."""
+        """Make the call; its events are plain JSON: the SDK's types cost as much again, and guess
+        at arguments.
+        """
         betas = wanted.pop("betas", ())
         return await self._client.post(
             "/v1/messages",
@@ -192,7 +235,9 @@ def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
         wanted["thinking"] = {"type": request.thinking}
     if request.effort:
         wanted["output_config"] = {"effort": request.effort}
-    offered = {tool["mcp_server_name"] for tool in request.tools if tool.get("type") == "mcp_toolset"}
+    offered = {
+        tool["mcp_server_name"] for tool in request.tools if tool.get("type") == "mcp_toolset"
+    }
     asked = [server for server in endpoint.mcp if server.name in offered]
     if asked:
         wanted |= {"betas": [MCP_BETA], "mcp_servers": [_mcp_server(server) for server in asked]}
@@ -208,7 +253,8 @@ def _mcp_server(server: McpServer) -> dict[str, str]:
     return {"type": "url", "name": server.name, "url": server.url.get_secret_value(), **token}
 
 
-# ------------------------------------------------------------------------------------------------ failures
+# ------------------------------------------------------------------------------------------------
+# failures
 
 
 def classify(error: Exception) -> ModelError:
@@ -224,21 +270,28 @@ def classify(error: Exception) -> ModelError:
 
 
 def is_unbilled(error: Exception) -> bool:
-    """Whether nothing was begun that could be billed: the server said no, or never got the request."""
+    """Whether nothing was begun that could be billed: the server said no, or never got the
+    request.
+    """
     if isinstance(error, anthropic.APIStatusError):
         return error.status_code != _INSIDE_A_STREAM
-    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+    return isinstance(
+        error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout
+    )
 
 
 def _classify_status(error: anthropic.APIStatusError) -> ModelError:
     message = (
-        f"status {error.status_code}, {_code(error.type)}, {_code(error.error_code)}, request {_code(error.request_id)}"
+        f"status {error.status_code}, {_code(error.type)}, {_code(error.error_code)}, "
+        f"request {_code(error.request_id)}"
     )
     kind = _kind(error)
     if kind is not ModelBusy:
         return kind(message)
     headers = error.response.headers
-    return ModelBusy(message, retry_after=_retry_after(headers), at_once=headers.get("x-should-retry") != "false")
+    return ModelBusy(
+        message, retry_after=_retry_after(headers), at_once=headers.get("x-should-retry") != "false"
+    )
 
 
 def _kind(error: anthropic.APIStatusError) -> type[ModelError]:
@@ -248,7 +301,11 @@ def _kind(error: anthropic.APIStatusError) -> type[ModelError]:
     if error.status_code != _INSIDE_A_STREAM and kind is not PromptTooLong:
         default = ModelBusy if error.status_code >= _SERVER_FAULT else ModelMisconfigured
         kind = _BY_STATUS.get(error.status_code, default)
-    if kind is not PromptTooLong and error.status_code in _REFUSALS and _OF_A_FILE.search(error.api_message or ""):
+    if (
+        kind is not PromptTooLong
+        and error.status_code in _REFUSALS
+        and _OF_A_FILE.search(error.api_message or "")
+    ):
         return FilesRefused
     if kind is ModelMisconfigured and _TOO_LONG.search(error.api_message or ""):
         return PromptTooLong
@@ -257,7 +314,9 @@ def _kind(error: anthropic.APIStatusError) -> type[ModelError]:
 
 
 def _code(value: object) -> str:
-    """A code is short and has no spaces; whatever else a server put in its place stays out of our log."""
+    """A code is short and has no spaces; whatever else a server put in its place stays out of our
+    log.
+    """
     return value if isinstance(value, str) and _CODE.fullmatch(value) else "-"
 
 

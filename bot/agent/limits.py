@@ -1,8 +1,8 @@
 """What one turn may cost: calls, tools and time.
 
-What an operator may want to weigh is a setting, the rest has its value here. Reaching a limit ends the turn in words,
-never in an exception, as long as there is anything to say; a turn in which the model never answered at all is a
-ModelBusy, so that the person can try again.
+What an operator may want to weigh is a setting, the rest has its value here. Reaching a limit ends
+the turn in words, never in an exception, as long as there is anything to say; a turn in which the
+model never answered at all is a ModelBusy, so that the person can try again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """How long to wait before a failed call is repeated: doubling, jittered so that replicas do not march in step."""
+    """How long to wait before a failed call is repeated: doubling, jittered so that replicas do not
+    march in step.
+    """
 
     random: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -41,6 +43,8 @@ class Pauses:
     longest: float = 8.0
 
     def before(self, attempt: int, retry_after: float | None) -> float:
-        """Seconds to wait before try number `attempt` (2 and up), at least what the provider asked for."""
+        """Seconds to wait before try number `attempt` (2 and up), at least what the provider asked
+        for.
+        """
         own = min(self.longest, self.first * 2.0 ** (attempt - 2)) * (0.5 + self.random() / 2)
         return max(own, retry_after or 0.0)

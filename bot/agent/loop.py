@@ -1,9 +1,11 @@
-"""The agent: ask the model, run the tools it asks for, ask again, until there is an answer in words.
+"""The agent: ask the model, run the tools it asks for, ask again, until there is an answer in
+words.
 
-One turn is one `_Turn`; the Agent itself remembers nothing. Tools run only when the model stopped in order to use them,
-so a call cut off by a limit is never run. Text is shown as it arrives. Inside the turn the model gets its own content
-back exactly as it came, thinking included; what leaves the turn is closed and legal (`blocks.settled`). A turn that
-reaches a limit ends in words. Nothing is written anywhere here, so cancelling at any await leaves nothing behind.
+One turn is one `_Turn`; the Agent itself remembers nothing. Tools run only when the model stopped
+in order to use them, so a call cut off by a limit is never run. Text is shown as it arrives. Inside
+the turn the model gets its own content back exactly as it came, thinking included; what leaves the
+turn is closed and legal (`blocks.settled`). A turn that reaches a limit ends in words. Nothing is
+written anywhere here, so cancelling at any await leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -16,20 +18,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from bot.agent.answers import Answer
-from bot.agent.asking import Asking
 from bot.agent.attachments import Attachments, files_of, without_files
 from bot.agent.blocks import ends_in_words, has_results, settled, tool_calls, without_blanks
-from bot.agent.calls import Calls
-from bot.agent.choices import Choices
 from bot.agent.limits import Limits, Pauses
+from bot.agent.model_call import ModelCaller
+from bot.agent.preferences import PreferenceOptions
 from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render, user_content
-from bot.agent.screen import Screen
+from bot.agent.streaming import StreamedText
+from bot.agent.tool_runner import ToolRunner
 from bot.agent.tools import TaskSlot, Toolbox, ToolContext
+from bot.budget import MIN_ANSWER_TOKENS, TokenBudget
 from bot.errors import BudgetSpent, EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelRefused
 from bot.inbox import Run
 from bot.owner import Owner
-from bot.ports import Bill, Completion, Model, Question, Reply, Request
-from bot.purse import LEAST_ANSWER, Purse
+from bot.ports import Completion, Model, Question, Reply, Request, UsageMeter
 from bot.session import Block, Session, spoken, text_block, words
 from bot.tokens import request_tokens
 
@@ -48,47 +50,61 @@ class Agent:
     prompt: Prompt
     limits: Limits
     pauses: Pauses
-    choices: Choices | None = None
+    choices: PreferenceOptions | None = None
     """What each Owner has chosen; None where nobody has a choice."""
-    purse: Purse | None = None
+    token_budget: TokenBudget | None = None
     """What each Owner may spend; None: nobody counts."""
     attachments: Attachments = field(default_factory=Attachments)
 
     @property
     def fixed_tokens(self) -> int:
         """An estimate of what stands in every prompt: the system's words and the tools."""
-        return request_tokens(Request(self.prompt.model, self.prompt.system, (), self.toolbox.specs))
+        return request_tokens(
+            Request(self.prompt.model, self.prompt.system, (), self.toolbox.specs)
+        )
 
     @property
     def min_tokens(self) -> int:
-        """What a turn takes at least, whatever is asked: what stands in every prompt, and the shortest answer."""
-        return self.fixed_tokens + min(LEAST_ANSWER, self.prompt.max_tokens)
+        """What a turn takes at least, whatever is asked: what stands in every prompt, and the
+        shortest answer.
+        """
+        return self.fixed_tokens + min(MIN_ANSWER_TOKENS, self.prompt.max_tokens)
 
-    async def run(self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run) -> Answer:
+    async def run(
+        self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
+    ) -> Answer:
         """Answer the question. What it costs goes to the run's bill at once, however it ends."""
         asked = user_content(question)
-        context = ToolContext(owner, session.place, question.turn, question.at, run.record, TaskSlot(session.task))
+        context = ToolContext(
+            owner, session.place, question.turn, question.at, run.record, TaskSlot(session.task)
+        )
         prompt = await self.choices.prompt(owner, self.prompt) if self.choices else self.prompt
         agent = replace(self, prompt=prompt)
         messages = render(session, asked, question.at)
         try:
             async with self.attachments.room(messages):
-                return await agent.answer(context, await self.attachments.fill(messages), reply, run.bill)
+                return await agent.answer(
+                    context, await self.attachments.inline(messages), reply, run.meter
+                )
         except FilesRefused as refusal:
             if files_of(asked):
                 raise
-            log.warning("turn %d: once more without the files of earlier turns: %s", question.turn, refusal)
-        return await agent.answer(context, without_files(messages), reply, run.bill)
+            log.warning(
+                "turn %d: once more without the files of earlier turns: %s", question.turn, refusal
+            )
+        return await agent.answer(context, without_files(messages), reply, run.meter)
 
-    async def answer(self, context: ToolContext, messages: list[dict[str, Any]], reply: Reply, bill: Bill) -> Answer:
+    async def answer(
+        self, context: ToolContext, messages: list[dict[str, Any]], reply: Reply, meter: UsageMeter
+    ) -> Answer:
         """Answer what the messages end with."""
-        screen = Screen(reply)
-        turn = _Turn(self, context, messages, screen, bill)
+        streamed = StreamedText(reply)
+        turn = _Turn(self, context, messages, streamed, meter)
         try:
             return await turn.run()
         except ModelError as error:
-            screen.clear()
-            error.usage = bill.total
+            streamed.clear()
+            error.usage = meter.total
             raise
 
 
@@ -96,26 +112,31 @@ class _Turn:
     """One turn in progress."""
 
     def __init__(
-        self, agent: Agent, context: ToolContext, messages: list[dict[str, Any]], screen: Screen, bill: Bill
+        self,
+        agent: Agent,
+        context: ToolContext,
+        messages: list[dict[str, Any]],
+        streamed: StreamedText,
+        meter: UsageMeter,
     ) -> None:
         self.agent = agent
         self.context = context
         self.messages = messages
         self.opening = len(messages)
-        self.screen = screen
-        self.calls = Calls(agent.toolbox, context, agent.limits)
-        self.bill = bill
+        self.streamed = streamed
+        self.calls = ToolRunner(agent.toolbox, context, agent.limits)
+        self.meter = meter
         self.prompt_tokens = 0
         self.deadline = asyncio.get_running_loop().time() + agent.limits.turn_seconds
-        self.asking = Asking(
+        self.caller = ModelCaller(
             model=agent.model,
             limits=agent.limits,
             pauses=agent.pauses,
-            purse=agent.purse,
+            token_budget=agent.token_budget,
             context=context,
-            screen=screen,
+            streamed=streamed,
             watch=self.watch,
-            bill=bill,
+            meter=meter,
             deadline=self.deadline,
         )
 
@@ -124,9 +145,9 @@ class _Turn:
             async with asyncio.timeout_at(self.deadline):
                 ending = await self.converse()
         except TimeoutError:
-            if not self.exchange and not self.screen.fresh:
+            if not self.exchange and not self.streamed.fresh:
                 raise ModelBusy("the model did not answer within the turn's deadline") from None
-            self.say([text_block(self.screen.fresh)])
+            self.say([text_block(self.streamed.fresh)])
             ending = "limit"
         return self.close(ending)
 
@@ -144,7 +165,7 @@ class _Turn:
             reason, wanted = completion.stop_reason, tool_calls(completion.content)
             if reason == "refusal":
                 raise ModelRefused
-            self.screen.keep("" if reason == "pause_turn" else "\n\n")
+            self.streamed.keep("" if reason == "pause_turn" else "\n\n")
             self.say(completion.content)
             if is_last:
                 break
@@ -159,22 +180,24 @@ class _Turn:
 
     async def ask(self, tool_choice: Literal["auto", "none"]) -> Completion:
         agent = self.agent
-        request = agent.prompt.request(self.context.owner, tuple(self.messages), agent.toolbox.specs, tool_choice)
-        completion = await self.asking.ask(request)
+        request = agent.prompt.request(
+            self.context.owner, tuple(self.messages), agent.toolbox.specs, tool_choice
+        )
+        completion = await self.caller.ask(request)
         self.prompt_tokens = completion.usage.tokens
         return completion
 
     def watch(self, tool: str) -> None:
         """The provider runs a tool of its own: the person sees that until words follow."""
-        self.screen.status(self.agent.toolbox.status_of(tool))
+        self.streamed.status(self.agent.toolbox.status_of(tool))
 
     async def use(self, wanted: Sequence[Block], malformed: AbstractSet[str]) -> Sequence[Block]:
         """The results of these calls; while they run, the person sees what is being done."""
-        self.screen.status(self.agent.toolbox.status_of(wanted[0]["name"]))
+        self.streamed.status(self.agent.toolbox.status_of(wanted[0]["name"]))
         try:
             return await self.calls.answer(wanted, malformed)
         finally:
-            self.screen.status("")
+            self.streamed.status("")
 
     @property
     def exchange(self) -> Sequence[Mapping[str, Any]]:
@@ -199,4 +222,4 @@ class _Turn:
             closed = settled(self.exchange)
         task, model = self.context.slot.task, self.agent.prompt.model
         notice = "nothing" if fell_silent else ending
-        return Answer(closed, text, self.bill.total, self.prompt_tokens, task, notice, model)
+        return Answer(closed, text, self.meter.total, self.prompt_tokens, task, notice, model)

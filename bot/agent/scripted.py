@@ -1,9 +1,11 @@
-"""A model that follows a script, so that a test reads like a dialogue. It ships with the bot and needs no network.
+"""A model that follows a script, so that a test reads like a dialogue. It ships with the bot and
+needs no network.
 
     model = Scripted(calls("remember", text="tea"), breaks("Half a sen"), says("Noted."))
 
-Each line answers one call. It is as strict as the real one about what it is sent: a request that the Messages API would
-refuse is refused here, too. `requests` holds what was asked, as it was at that moment.
+Each line answers one call. It is as strict as the real one about what it is sent: a request that
+the Messages API would refuse is refused here, too. `requests` holds what was asked, as it was at
+that moment.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ USAGE = Usage(input_tokens=100, output_tokens=10)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One answer of the script. With `error` it breaks after its text was shown; `is_endless`: it never ends."""
+    """One answer of the script.
+
+    With `error` it breaks after its text was shown; `is_endless`: it never ends.
+    """
 
     content: tuple[Block, ...] = ()
     stop_reason: str = "end_turn"
@@ -115,7 +120,10 @@ class Scripted:
             raise line.error
         content = self._named(line.content)
         malformed = frozenset(block["id"] for block in content if block.get("input", ()) is None)
-        whole = tuple({**block, "input": block["input"] or {}} if "input" in block else block for block in content)
+        whole = tuple(
+            {**block, "input": block["input"] or {}} if "input" in block else block
+            for block in content
+        )
         return Completion(whole, line.stop_reason, line.usage, malformed)
 
     def _next(self, request: Request) -> Line:
@@ -125,7 +133,9 @@ class Scripted:
         return line if isinstance(line, Line) else line(request)
 
     def _named(self, content: Sequence[Block]) -> list[Block]:
-        """A tool call gets an id that is new in every call, as with the real API; malformed arguments are None."""
+        """A tool call gets an id that is new in every call, as with the real API; malformed
+        arguments are None.
+        """
         name = f"toolu_{len(self.requests)}_"
         return [
             {**_read(block), "id": f"{name}{position}"} if block.get("id") == "" else block
@@ -165,7 +175,9 @@ def _misplaced(message: Mapping[str, Any], previous: str, open_calls: Sequence[s
     results = [block["tool_use_id"] for block in content if block["type"] == "tool_result"]
     if message["role"] == previous:
         return "roles must alternate"
-    if not content or any(block["type"] == "text" and not block["text"].strip() for block in content):
+    if not content or any(
+        block["type"] == "text" and not block["text"].strip() for block in content
+    ):
         return "text content blocks must be non-empty"
     if sorted(results) != sorted(open_calls):
         return "each tool_use needs one tool_result in the next message"
@@ -175,6 +187,8 @@ def _misplaced(message: Mapping[str, Any], previous: str, open_calls: Sequence[s
 
 
 def _is_answered(message: Mapping[str, Any]) -> bool:
-    """Whether each call of an MCP server has its result beside it; where calls of ours are open, it may wait."""
+    """Whether each call of an MCP server has its result beside it; where calls of ours are open, it
+    may wait.
+    """
     kinds = [block["type"] for block in message["content"]]
     return "tool_use" in kinds or kinds.count("mcp_tool_use") <= kinds.count("mcp_tool_result")

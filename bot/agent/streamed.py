@@ -1,11 +1,13 @@
 """The message that the events of one stream add up to.
 
-Events are taken as they came on the wire, as plain JSON, so that a block goes back to the provider exactly as it was
-sent. The arguments of a tool stay text until their block is whole and are then parsed once, strictly: a stream may end
-inside them although it says `tool_use`, and a lenient parser would make a shorter call of it. What is not one whole
-JSON object is marked in `malformed` and never run; in its place stands an empty object, which every server takes back.
+Events are taken as they came on the wire, as plain JSON, so that a block goes back to the provider
+exactly as it was sent. The arguments of a tool stay text until their block is whole and are then
+parsed once, strictly: a stream may end inside them although it says `tool_use`, and a lenient
+parser would make a shorter call of it. What is not one whole JSON object is marked in `malformed`
+and never run; in its place stands an empty object, which every server takes back.
 
-An event that does not fit the message raises a LookupError, a TypeError or an AttributeError: the stream is broken.
+An event that does not fit the message raises a LookupError, a TypeError or an AttributeError: the
+stream is broken.
 """
 
 from __future__ import annotations
@@ -64,9 +66,13 @@ class StreamedMessage:
 
     @property
     def is_thinking_unseen(self) -> bool:
-        """Whether the last that came is a thought of which nothing is shown, and that has not ended."""
+        """Whether the last that came is a thought of which nothing is shown, and that has not
+        ended.
+        """
         last = self._blocks[-1] if self._blocks else {}
-        return last.get("type") == "thinking" and not (last.get("thinking") or last.get("signature"))
+        return last.get("type") == "thinking" and not (
+            last.get("thinking") or last.get("signature")
+        )
 
     def completion(self) -> Completion | None:
         """The whole message; None while it has not come to a stop."""
@@ -74,7 +80,9 @@ class StreamedMessage:
             return None
         malformed = [self._fill_in(index) for index in self._arguments]
         content = tuple(map(_sendable, self._blocks))
-        return Completion(content, self.stop_reason, self.usage or Usage(), frozenset(filter(None, malformed)))
+        return Completion(
+            content, self.stop_reason, self.usage or Usage(), frozenset(filter(None, malformed))
+        )
 
     def _open(self, block: Json) -> None:
         if block["type"] in _CALLS:
@@ -104,7 +112,9 @@ class StreamedMessage:
                 self.on_hidden(delta["partial_json"])
 
     def _fill_in(self, index: int) -> str:
-        """Give a call the arguments that were written for it; its id where they are malformed, or else empty."""
+        """Give a call the arguments that were written for it; its id where they are malformed, or
+        else empty.
+        """
         block, written = self._blocks[index], "".join(self._arguments[index])
         given = parse_arguments(written or json.dumps(block["input"]))
         block["input"] = given or {}
@@ -114,7 +124,9 @@ class StreamedMessage:
 def parse_arguments(written: str) -> dict[str, Any] | None:
     """The arguments of a tool, if this is one whole JSON object and nothing besides."""
     try:
-        given = json.loads(written, object_pairs_hook=_unambiguous, parse_constant=_no_number, parse_float=_finite)
+        given = json.loads(
+            written, object_pairs_hook=_unambiguous, parse_constant=_no_number, parse_float=_finite
+        )
     except (ValueError, RecursionError):
         return None
     return given if isinstance(given, dict) and _is_shallow(given) else None
@@ -144,9 +156,14 @@ def _is_shallow(value: Any, left: int = MAX_DEPTH) -> bool:
 
 
 def _sendable(block: Json) -> Json:
-    """A block as it came; optional fields that are null say nothing, and other servers may not know them."""
+    """A block as it came; optional fields that are null say nothing, and other servers may not know
+    them.
+    """
     if block["type"] in _NULLS_SAY_NOTHING:
-        block = {name: value if name == "input" else _without_nulls(value) for name, value in block.items()}
+        block = {
+            name: value if name == "input" else _without_nulls(value)
+            for name, value in block.items()
+        }
         block = {name: value for name, value in block.items() if value is not None}
     tidy: Json = clean(block)
     return tidy
@@ -159,6 +176,8 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _reported(known: Usage, report: Json | None) -> Usage:
-    """What is known after this report: its counts are sums, and what it leaves out stays as it was."""
+    """What is known after this report: its counts are sums, and what it leaves out stays as it
+    was.
+    """
     counts = {ours: (report or {}).get(theirs) for ours, theirs in _USAGE_FIELDS.items()}
     return replace(known, **{ours: count for ours, count in counts.items() if count is not None})

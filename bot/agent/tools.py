@@ -1,8 +1,9 @@
 """Tools: what the model may do, and nothing that could reach another person.
 
-A Tool never learns from the model whose words it works on: Owner and Place come from code, in the ToolContext, and a
-schema that asks for them is refused when the bot starts (so is one that is open to extra fields, through which they
-could come in). Arguments are checked, strictly, before a tool sees them.
+A Tool never learns from the model whose words it works on: Owner and Place come from code, in the
+ToolContext, and a schema that asks for them is refused when the bot starts (so is one that is open
+to extra fields, through which they could come in). Arguments are checked, strictly, before a tool
+sees them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Arguments(BaseModel):
 
 @dataclass(slots=True)
 class TaskSlot:
-    """Where the plan tools keep the Session's Task during one turn; committed with the turn or not at all."""
+    """Where the plan tools keep the Session's Task during one turn; committed with the turn or not
+    at all.
+    """
 
     task: Task | None = None
 
@@ -66,15 +69,20 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something the model can ask for by name. `run` raises ToolFailed with a sentence meant for the model."""
+    """Something the model can ask for by name.
+
+    `run` raises ToolFailed with a sentence meant for the model.
+    """
 
     name: str
     description: str
     arguments: type[BaseModel]
     run: Callable[[ToolContext, Any], Awaitable[str]]
     has_effect: bool = False
-    """It acts on the world outside (sends, orders, pays): never run twice for one call of the model, not even when the
-    process dies. What is kept in our own store is safe by its operation id and needs no such care."""
+    """It acts on the world outside (sends, orders, pays): never run twice for one call of the
+    model, not even when the process dies. What is kept in our own store is safe by its operation id
+    and needs no such care.
+    """
     status: str = STATUS
     """Names the words that a person sees while it runs."""
 
@@ -89,7 +97,9 @@ class Tool:
 
 
 class Toolbox:
-    """The tools of this bot, in one order for good: the list is part of the prompt's cached prefix."""
+    """The tools of this bot, in one order for good: the list is part of the prompt's cached
+    prefix.
+    """
 
     def __init__(self, tools: Iterable[Tool] = (), of_provider: Sequence[Json] = ()) -> None:
         """`of_provider`: tools that the model's provider runs by itself."""
@@ -103,13 +113,22 @@ class Toolbox:
 
     def status_of(self, name: str) -> str:
         """Names what a person sees while this tool runs, ours or the provider's."""
-        return self._tools[name].status if name in self._tools else _STATUS_OF_PROVIDER.get(name, STATUS)
+        return (
+            self._tools[name].status
+            if name in self._tools
+            else _STATUS_OF_PROVIDER.get(name, STATUS)
+        )
 
     async def run(self, context: ToolContext, name: str, arguments: Json) -> str:
-        """Check the arguments against the tool's schema, then run it. Raises ToolFailed for both."""
+        """Check the arguments against the tool's schema, then run it.
+
+        Raises ToolFailed for both.
+        """
         tool = self._tools.get(name)
         if tool is None:
-            raise ToolFailed(f"There is no tool of that name. The tools are: {', '.join(self._tools) or 'none'}.")
+            raise ToolFailed(
+                f"There is no tool of that name. The tools are: {', '.join(self._tools) or 'none'}."
+            )
         try:
             valid = tool.arguments.model_validate_json(json.dumps(arguments), strict=True)
         except ValidationError as invalid:
@@ -122,14 +141,18 @@ class Toolbox:
 
 
 async def _once(context: ToolContext, tool: Tool, arguments: BaseModel, key: str) -> str:
-    """Record the call before it acts, and what came of it; what an earlier run did is told, not done again."""
+    """Record the call before it acts, and what came of it; what an earlier run did is told, not
+    done again.
+    """
     context.record.require_lease()
     if not await context.record.effect_begins(context.turn, tool.name, key):
         return await _earlier(context, tool.name, key)
     said = await tool.run(context, arguments)
     try:
         await context.record.effect_ended(context.turn, tool.name, key, said[:MAX_RESULT_CHARS])
-    except StoreUnavailable as failure:  # the model learns it all the same; only another run would not
+    except (
+        StoreUnavailable
+    ) as failure:  # the model learns it all the same; only another run would not
         log.warning("turn %d: what %s did is not recorded: %s", context.turn, tool.name, failure)
     return said
 
@@ -138,40 +161,55 @@ async def _earlier(context: ToolContext, name: str, key: str) -> str:
     for effect in await context.record.effects(context.turn):
         if (effect.tool, effect.arguments) == (name, key) and effect.result is not None:
             return effect.result
-    raise ToolFailed("This was begun before an interruption; its outcome is unknown. Do not repeat it: say so.")
+    raise ToolFailed(
+        "This was begun before an interruption; its outcome is unknown. Do not repeat it: say so."
+    )
 
 
 def _complaint(invalid: ValidationError) -> str:
     """What is wrong and where, without the values."""
     errors = invalid.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, error['loc'])) or 'input'}: {error['msg']}" for error in errors[:5])
+    return "; ".join(
+        f"{'.'.join(map(str, error['loc'])) or 'input'}: {error['msg']}" for error in errors[:5]
+    )
 
 
 def _untitled(schema: Any) -> Any:
-    """The schema without pydantic's titles, which repeat the names and are paid for with every request."""
+    """The schema without pydantic's titles, which repeat the names and are paid for with every
+    request.
+    """
     if isinstance(schema, Mapping):
-        return {key: _untitled(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
+        return {
+            key: _untitled(value)
+            for key, value in schema.items()
+            if key != "title" or not isinstance(value, str)
+        }
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
-# ------------------------------------------------------------------------------------------------ registration
+# ------------------------------------------------------------------------------------------------
+# registration
 
 
 def _check(tool: Tool) -> None:
     if not _NAME.fullmatch(tool.name):
-        raise StartError(f"{tool.name!r} cannot be the name of a tool: letters, digits, _ and -, at most 64")
+        raise StartError(
+            f"{tool.name!r} cannot be the name of a tool: letters, digits, _ and -, at most 64"
+        )
     schema = tool.arguments.model_json_schema()
     for node in _nodes(schema):
         if not _SHAPES & node.keys() or (
             node.get("type") == "object" and node.get("additionalProperties") is not False
         ):
             raise StartError(
-                f"tool {tool.name!r} takes fields it does not name; forbid extra fields and avoid Any and dict"
+                f"tool {tool.name!r} takes fields it does not name; forbid extra fields and "
+                f"avoid Any and dict"
             )
         for name in node.get("properties", {}):
             if _names_identity(name):
                 raise StartError(
-                    f"tool {tool.name!r} asks the model for {name!r}; take it from the ToolContext instead"
+                    f"tool {tool.name!r} asks the model for {name!r}; take it from the "
+                    f"ToolContext instead"
                 )
 
 
@@ -181,7 +219,11 @@ def _nodes(schema: Json) -> Iterator[Json]:
     inner: list[Any] = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
         inner += schema.get(key, ())
-    inner += [schema[key] for key in ("items", "additionalProperties") if isinstance(schema.get(key), Mapping)]
+    inner += [
+        schema[key]
+        for key in ("items", "additionalProperties")
+        if isinstance(schema.get(key), Mapping)
+    ]
     for node in inner:
         yield from _nodes(node)
 

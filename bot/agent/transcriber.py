@@ -1,7 +1,8 @@
-"""What was spoken, as words: asked of any server that speaks OpenAI's `/v1/audio/transcriptions`.
+"""What was spoken, as words: asked of any server that speaks OpenAI's
+`/v1/audio/transcriptions`.
 
-One try: the message waits in the inbox, and its person can have it tried again. No text of the server's gets into an
-error, for it may quote the key or what was said.
+One try: the message waits in the inbox, and its person can have it tried again. No text of the
+server's gets into an error, for it may quote the key or what was said.
 """
 
 from __future__ import annotations
@@ -36,18 +37,20 @@ class Transcriber:
         try:
             async with (
                 aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self.seconds)) as session,
-                session.post(f"{self.url}{PATH}", data=form, headers=headers, allow_redirects=False) as response,
+                session.post(
+                    f"{self.url}{PATH}", data=form, headers=headers, allow_redirects=False
+                ) as response,
             ):
                 if not response.ok:
                     raise NotTranscribed(f"status {response.status}", was_refused=True)
-                return _words(await response.json(content_type=None))
+                return _transcript_of(await response.json(content_type=None))
         except aiohttp.ClientConnectorError as away:
             raise NotTranscribed(type(away).__name__, was_refused=True) from None
         except (aiohttp.ClientError, TimeoutError, ValueError) as failure:
             raise NotTranscribed(type(failure).__name__) from None
 
 
-def _words(answer: object) -> str:
+def _transcript_of(answer: object) -> str:
     words = answer.get("text") if isinstance(answer, dict) else None
     if not isinstance(words, str):
         raise NotTranscribed("the answer has no text")

@@ -1,7 +1,8 @@
-"""The composition root: the one place that knows which store, model and toolbox this bot is made of.
+"""The composition root: the one place that knows which store, model and toolbox this bot is made
+of.
 
-Read it as a parts list. `run` opens the parts in the order in which they need each other and closes them in reverse;
-what cannot be opened is a StartError, one sentence for the operator.
+Read it as a parts list. `run` opens the parts in the order in which they need each other and closes
+them in reverse; what cannot be opened is a StartError, one sentence for the operator.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from bot.app.parts import claude, connected, expire_after, make_turns, opened, prepare, with_files
+from bot.app.parts import (
+    claude,
+    connected_bot,
+    expire_after,
+    make_turns,
+    open_store,
+    prepare,
+    with_files,
+)
 from bot.app.serving import Parts, serve
 from bot.errors import StartError, StoreError
 from bot.ops.clock import SystemClock
@@ -19,9 +28,9 @@ from bot.ops.descriptors import raise_file_limit
 from bot.ops.metrics import Metrics
 from bot.ports import Clock
 from bot.settings import Settings
-from bot.store import parked, schema
-from bot.store.mongo import Store
-from bot.store.parked import Parked
+from bot.store.mongo import dead_letters, schema
+from bot.store.mongo.dead_letters import DeadLetter
+from bot.store.mongo.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -31,14 +40,14 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
     clock = clock or SystemClock()
     raise_file_limit()
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(opened(settings, clock))
-        bot = await stack.enter_async_context(connected(settings))
+        store = await stack.enter_async_context(open_store(settings, clock))
+        bot = await stack.enter_async_context(connected_bot(settings))
         await prepare(store, settings)
         model = claude(settings)
         stack.push_async_callback(model.aclose)
         metrics = Metrics()
         turns = with_files(await make_turns(settings, store, model, metrics, clock), settings, bot)
-        stack.push_async_callback(turns.compactor.gauge.save, store.scales)
+        stack.push_async_callback(turns.compactor.estimator.save, store.token_ratios)
         stack.push_async_callback(turns.compactor.aclose)
         await serve(settings, Parts(turns, store, bot, metrics), leave)
     log.info("left in good order")
@@ -47,27 +56,30 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
 async def check(settings: Settings, *, repair: bool) -> Sequence[str]:
     """What in the database is not as it should be, as sentences; with `repair`, what was mended."""
     async with _administered(settings) as store:
-        deed = schema.ensure if repair else schema.inspect
-        return await deed(store.database, expire_after(settings))
+        operation = schema.ensure if repair else schema.inspect
+        return await operation(store.database, expire_after(settings))
 
 
-async def given_up(settings: Settings) -> Sequence[Parked]:
+async def given_up(settings: Settings) -> Sequence[DeadLetter]:
     """The inbox entries that were given up, latest first."""
     async with _administered(settings) as store:
-        return await parked.parked(store.database, store.calls)
+        return await dead_letters.dead_letters(store.database, store.calls)
 
 
 async def requeue(settings: Settings, update_ids: Sequence[int]) -> Mapping[int, bool]:
     """Have these entries handled again by a running bot; which of them wait now."""
     now = SystemClock().now()
     async with _administered(settings) as store:
-        return {one: await parked.requeue(store.database, store.calls, one, now) for one in update_ids}
+        return {
+            one: await dead_letters.requeue(store.database, store.calls, one, now)
+            for one in update_ids
+        }
 
 
 @asynccontextmanager
 async def _administered(settings: Settings) -> AsyncIterator[Store]:
     """The store for one question of an admin; what goes wrong with it is one sentence."""
-    async with opened(settings, SystemClock()) as store:
+    async with open_store(settings, SystemClock()) as store:
         try:
             yield store
         except StoreError as fault:

@@ -1,7 +1,9 @@
-"""Tools that an operator has installed beside the bot: Python packages with entry points in the group `bot.tools`.
+"""Tools that an operator has installed beside the bot: Python packages with entry points in the
+group `bot.tools`.
 
-Each names one Tool, which is held to the same rules as ours: it never learns from the model whose words it works on.
-They run in the bot's own process with its rights, so installing one is as trusting as changing the bot.
+Each names one Tool, which is held to the same rules as ours: it never learns from the model whose
+words it works on. They run in the bot's own process with its rights, so installing one is as
+trusting as changing the bot.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ _BROKEN = (ImportError, AttributeError, SyntaxError, NameError, TypeError, Value
 
 
 def installed_tools() -> Iterator[Tool]:
-    """The tools found where the interpreter looks for packages. Raises StartError for one that cannot be had."""
+    """The tools found where the interpreter looks for packages.
+
+    Raises StartError for one that cannot be had.
+    """
     for point in entry_points(group=GROUP):
         yield _loaded(point)
 

@@ -14,7 +14,7 @@ from bot.ops.metrics import Metrics
 from bot.ports import Completion, Json, Model, Request
 from bot.ports.model import unbilled, unseen
 from bot.session import Usage
-from bot.telegram.poller import ALLOWED_UPDATES
+from bot.telegram.inbound.poller import ALLOWED_UPDATES
 
 Receive = Callable[..., Awaitable[None]]
 
@@ -25,7 +25,9 @@ def counted(receive: Receive, metrics: Metrics) -> Receive:
     async def count(*updates: Json) -> None:
         await receive(*updates)
         for update in updates:
-            metrics.updates.labels(next((kind for kind in ALLOWED_UPDATES if kind in update), "other")).inc()
+            metrics.updates.labels(
+                next((kind for kind in ALLOWED_UPDATES if kind in update), "other")
+            ).inc()
 
     return count
 
@@ -41,14 +43,14 @@ class MeasuredFrontend:
         with self.metrics.turn_seconds.time():
             return self._ended(await self.frontend.answer(batch, run))
 
-    async def obey(self, batch: Batch, run: Run) -> State:
-        return self._ended(await self.frontend.obey(batch, run))
+    async def run_command(self, batch: Batch, run: Run) -> State:
+        return self._ended(await self.frontend.run_command(batch, run))
 
-    async def decline(self, batch: Batch, run: Run) -> State:
-        return self._ended(await self.frontend.decline(batch, run))
+    async def skip_superseded(self, batch: Batch, run: Run) -> State:
+        return self._ended(await self.frontend.skip_superseded(batch, run))
 
-    async def bury(self, batch: Batch, run: Run) -> State:
-        return self._ended(await self.frontend.bury(batch, run))
+    async def give_up(self, batch: Batch, run: Run) -> State:
+        return self._ended(await self.frontend.give_up(batch, run))
 
     def _ended(self, state: State) -> State:
         self.metrics.batches.labels(state).inc()

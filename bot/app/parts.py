@@ -16,12 +16,12 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
 from bot.agent.attachments import Attachments
+from bot.agent.attachments.file_cache import FileCache
 from bot.agent.attachments.recordings import Fee
-from bot.agent.attachments.shelf import Shelf
-from bot.agent.choices import Choices
 from bot.agent.claude import Claude, Endpoint
 from bot.agent.limits import Limits, Pauses
 from bot.agent.loop import Agent
+from bot.agent.preferences import PreferenceOptions
 from bot.agent.prompt import SYSTEM, Prompt
 from bot.agent.toolbox.mcp import mcp_toolsets
 from bot.agent.toolbox.notes import notes_tools
@@ -32,25 +32,25 @@ from bot.agent.tools import Toolbox
 from bot.agent.transcriber import Transcriber
 from bot.app.installed import installed_tools
 from bot.app.measured import MeasuredModel
-from bot.compaction import Compactor, Summariser, Triggers
+from bot.budget import TokenBudget
+from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.errors import StartError, StoreUnavailable
 from bot.ops.metrics import Metrics
 from bot.ports import Clock, Model
-from bot.purse import Purse
 from bot.session import Alive, Lifetime
 from bot.settings import Settings
-from bot.store import schema
-from bot.store.mongo import Store, connect
+from bot.store.mongo import schema
+from bot.store.mongo.store import Store, connect
 from bot.telegram.connection import application
-from bot.telegram.files import TelegramFiles
+from bot.telegram.inbound.files import TelegramFiles
 from bot.tokens import Tokens
-from bot.turn import Turns
+from bot.turn import TurnRunner
 
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Store]:
+async def open_store(settings: Settings, clock: Clock) -> AsyncIterator[Store]:
     """The store of MONGODB_URI, once its server has answered."""
     try:
         store = await connect(
@@ -69,7 +69,10 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Store]:
 
 
 async def prepare(store: Store, settings: Settings) -> None:
-    """Make what is missing, as far as the bot's user may. Raises StartError where the bot cannot do without it."""
+    """Make what is missing, as far as the bot's user may.
+
+    Raises StartError where the bot cannot do without it.
+    """
     for sentence in await schema.ensure_needed(store.database, expire_after(settings)):
         log.info("mended: %s", sentence)
 
@@ -79,16 +82,20 @@ def expire_after(settings: Settings) -> int:
 
 
 @asynccontextmanager
-async def connected(settings: Settings) -> AsyncIterator[Bot]:
+async def connected_bot(settings: Settings) -> AsyncIterator[Bot]:
     """The bot's side of Telegram, once Telegram knows it by its token."""
     bot = application(settings.telegram_bot_token.get_secret_value(), settings.telegram_api_url).bot
     try:
         try:
             await bot.initialize()
         except InvalidToken:
-            raise StartError("TELEGRAM_BOT_TOKEN: Telegram does not know a bot with this token.") from None
+            raise StartError(
+                "TELEGRAM_BOT_TOKEN: Telegram does not know a bot with this token."
+            ) from None
         except TelegramError as fault:
-            raise StartError(f"TELEGRAM_API_URL: Telegram does not answer ({type(fault).__name__}).") from None
+            raise StartError(
+                f"TELEGRAM_API_URL: Telegram does not answer ({type(fault).__name__})."
+            ) from None
         yield bot
     finally:
         await bot.shutdown()
@@ -97,30 +104,42 @@ async def connected(settings: Settings) -> AsyncIterator[Bot]:
 def claude(settings: Settings) -> Claude:
     key = settings.anthropic_api_key.get_secret_value() if settings.anthropic_api_key else ""
     endpoint = Endpoint.at(
-        settings.anthropic_base_url, key, credential=settings.anthropic_credential, caching=settings.prompt_cache
+        settings.anthropic_base_url,
+        key,
+        credential=settings.anthropic_credential,
+        caching=settings.prompt_cache,
     )
-    return Claude(replace(endpoint, mcp=settings.mcp_servers), silence_seconds=settings.silence_seconds)
+    return Claude(
+        replace(endpoint, mcp=settings.mcp_servers), silence_seconds=settings.silence_seconds
+    )
 
 
-async def make_turns(settings: Settings, store: Store, model: Claude, metrics: Metrics, clock: Clock) -> Turns:
+async def make_turns(
+    settings: Settings, store: Store, model: Claude, metrics: Metrics, clock: Clock
+) -> TurnRunner:
     count = Tokens()
     await count.load()
     measured = MeasuredModel(model, metrics)
-    summariser = Summariser(measured, settings.summary_model, count, window=await model.window(settings.summary_model))
-    offered, lifetime = choices(settings, store), _lifetime(settings)
-    triggers = Triggers(
+    summariser = Summariser(
+        measured, settings.summary_model, count, window=await model.window(settings.summary_model)
+    )
+    offered, lifetime = preference_options(settings, store), _lifetime(settings)
+    policy = CompactionPolicy(
         window=min([await model.window(name) for name in offered.models]) - settings.max_tokens,
         messages=settings.context_trigger_messages,
         tokens=settings.context_trigger_tokens,
         keep_messages=settings.context_keep_messages,
     )
-    compactor = Compactor(store.sessions, store.archive, summariser, triggers, clock)
-    compactor.purse = purse(settings, store, clock)
-    agent = replace(_agent(settings, store, measured, offered, lambda: lifetime.at(clock.now())), purse=compactor.purse)
-    compactor.gauge.fixed = agent.fixed_tokens
+    compactor = Compactor(store.sessions, store.archive, summariser, policy, clock)
+    compactor.token_budget = token_budget(settings, store, clock)
+    agent = replace(
+        _agent(settings, store, measured, offered, lambda: lifetime.at(clock.now())),
+        token_budget=compactor.token_budget,
+    )
+    compactor.estimator.fixed = agent.fixed_tokens
     _require_room_for_one(settings.daily_token_budget, agent)
-    await compactor.gauge.load(store.scales, offered.models)
-    return Turns(
+    await compactor.estimator.load(store.token_ratios, offered.models)
+    return TurnRunner(
         sessions=store.sessions,
         agent=agent,
         compactor=compactor,
@@ -133,40 +152,64 @@ async def make_turns(settings: Settings, store: Store, model: Claude, metrics: M
 
 
 def _require_room_for_one(budget: int | None, agent: Agent) -> None:
-    """A budget that no message fits into would refuse everybody, day after day, without their knowing why."""
+    """A budget that no message fits into would refuse everybody, day after day, without their
+    knowing why.
+    """
     if budget and budget < agent.min_tokens:
         raise StartError(
-            f"DAILY_TOKEN_BUDGET: {budget} is less than one request takes (about {agent.min_tokens} tokens with the"
-            " system prompt, the tools and the shortest answer); 0 allows nothing, unset means no limit."
+            f"DAILY_TOKEN_BUDGET: {budget} is less than one request takes (about "
+            f"{agent.min_tokens} tokens with the"
+            " system prompt, the tools and the shortest answer); 0 allows nothing, unset means "
+            "no limit."
         )
 
 
-def purse(settings: Settings, store: Store, clock: Clock) -> Purse:
-    """What people may spend; a process that died with a turn is noticed when the turn's deadline and lease are over."""
+def token_budget(settings: Settings, store: Store, clock: Clock) -> TokenBudget:
+    """What people may spend; a process that died with a turn is noticed when the turn's deadline
+    and lease are over.
+    """
     keep = timedelta(seconds=settings.turn_seconds + settings.lease_seconds)
-    return Purse(store.books, clock, settings.daily_token_budget, keep)
+    return TokenBudget(store.usage_store, clock, settings.daily_token_budget, keep)
 
 
-def with_files(turns: Turns, settings: Settings, bot: Bot) -> Turns:
+def with_files(turns: TurnRunner, settings: Settings, bot: Bot) -> TurnRunner:
     """The same turns, with eyes and ears for what people send beside words."""
-    shelf = Shelf(TelegramFiles(bot), asyncio.get_running_loop().time)
+    file_cache = FileCache(TelegramFiles(bot), asyncio.get_running_loop().time)
     agent = turns.agent
-    fee = Fee(agent.purse, settings.transcribe_tokens_per_minute, agent.min_tokens) if agent.purse else None
-    attachments = Attachments(shelf, _transcriber(settings), fee, turns.count)
+    fee = (
+        Fee(agent.token_budget, settings.transcribe_tokens_per_minute, agent.min_tokens)
+        if agent.token_budget
+        else None
+    )
+    attachments = Attachments(file_cache, _transcriber(settings), fee, turns.count)
     return replace(turns, agent=replace(agent, attachments=attachments))
 
 
 def _transcriber(settings: Settings) -> Transcriber | None:
     key = settings.transcribe_key.get_secret_value() if settings.transcribe_key else ""
-    return Transcriber(settings.transcribe_url, settings.transcribe_model, key) if settings.transcribe_url else None
+    return (
+        Transcriber(settings.transcribe_url, settings.transcribe_model, key)
+        if settings.transcribe_url
+        else None
+    )
 
 
-def choices(settings: Settings, store: Store) -> Choices:
+def preference_options(settings: Settings, store: Store) -> PreferenceOptions:
     """What people may choose."""
-    return Choices(store.owners, tuple(dict.fromkeys((settings.model, *settings.models))), settings.personas_file)
+    return PreferenceOptions(
+        store.owners,
+        tuple(dict.fromkeys((settings.model, *settings.models))),
+        settings.personas_file,
+    )
 
 
-def _agent(settings: Settings, store: Store, model: Model, offered: Choices, alive: Callable[[], Alive]) -> Agent:
+def _agent(
+    settings: Settings,
+    store: Store,
+    model: Model,
+    offered: PreferenceOptions,
+    alive: Callable[[], Alive],
+) -> Agent:
     file = settings.system_prompt_file
     prompt = Prompt(
         model=settings.model,
@@ -183,7 +226,11 @@ def _agent(settings: Settings, store: Store, model: Model, offered: Choices, ali
         tool_seconds=settings.tool_seconds,
         turn_seconds=settings.turn_seconds,
     )
-    own = [*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive, alive)]
+    own = [
+        *notes_tools(store.notes),
+        *plan_tools(),
+        *search_tools(store.sessions, store.archive, alive),
+    ]
     web = WEB_TOOLS if settings.web_search == "on" else ()
     toolbox = Toolbox([*own, *installed_tools()], (*web, *mcp_toolsets(settings.mcp_servers)))
     return Agent(model, toolbox, prompt, limits, Pauses(random.random), offered)

@@ -1,7 +1,8 @@
 """The running bot: intake, worker and what goes on beside them, until it is told to leave.
 
-Updates come by a webhook where one is set, else by polling, which only one process may do: the others wait for its
-lease. Intake ends at once when the bot leaves; running turns get their time; what still waits is the next process's.
+Updates come by a webhook where one is set, else by polling, which only one process may do: the
+others wait for its lease. Intake ends at once when the bot leaves; running turns get their time;
+what still waits is the next process's.
 """
 
 from __future__ import annotations
@@ -18,35 +19,35 @@ from functools import partial
 from aiohttp import web
 from telegram import Bot
 
+from bot.aio import run_until
 from bot.app.measured import MeasuredFrontend, Receive, counted
-from bot.app.parts import choices, purse
+from bot.app.parts import preference_options, token_budget
 from bot.errors import StoreError
 from bot.lifecycle import Lifecycle
 from bot.ops.health import Health, Ping
 from bot.ops.http_server import HttpServer
-from bot.ops.leading import while_leading
+from bot.ops.leader_election import run_while_leader
 from bot.ops.metrics import Metrics
-from bot.ops.stopping import unless
 from bot.owner import Owner
 from bot.settings import Settings
-from bot.store.admin import sweep_archive
-from bot.store.corrections import MongoCorrections
-from bot.store.inbox import Holder, MongoInbox
-from bot.store.leases import MongoLease
-from bot.store.mongo import Store
-from bot.store.parked import try_again
-from bot.telegram import commands
+from bot.store.mongo.admin import sweep_archive
+from bot.store.mongo.corrections import MongoCorrections
+from bot.store.mongo.dead_letters import try_again
+from bot.store.mongo.inbox import LeaseOwner, MongoInbox
+from bot.store.mongo.leases import MongoLease
+from bot.store.mongo.store import Store
 from bot.telegram.clock_skew import ClockSkew
-from bot.telegram.gateway import Gateway
-from bot.telegram.handlers import TelegramFrontend
-from bot.telegram.hints import Hints
-from bot.telegram.incoming_rate import IncomingRate
-from bot.telegram.inputs import Account
-from bot.telegram.movements import Movements
-from bot.telegram.poller import Poller
-from bot.telegram.receiver import Gate, Receiver, lane_of
-from bot.telegram.webhook import Webhook
-from bot.turn import Turns
+from bot.telegram.commands import table
+from bot.telegram.frontend import TelegramFrontend
+from bot.telegram.inbound.incoming_rate import IncomingRate
+from bot.telegram.inbound.membership import Membership
+from bot.telegram.inbound.parsing import Account
+from bot.telegram.inbound.poller import Poller
+from bot.telegram.inbound.receiver import Gate, Receiver, lane_of
+from bot.telegram.inbound.webhook import Webhook
+from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.throttled_notices import ThrottledNotices
+from bot.turn import TurnRunner
 from bot.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,10 @@ POLLER_LEASE_SECONDS = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """How updates come in. `begin` is done once, when the port is open; `run` goes on until it is cancelled."""
+    """How updates come in.
+
+    `begin` is done once, when the port is open; `run` goes on until it is cancelled.
+    """
 
     begin: Callable[[], Awaitable[None]]
     run: Callable[[], Awaitable[object]]
@@ -72,7 +76,7 @@ class Intake:
 class Parts:
     """What a running bot is made of."""
 
-    turns: Turns
+    turns: TurnRunner
     store: Store
     bot: Bot
     metrics: Metrics
@@ -82,27 +86,27 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     """Receive and answer until `leave` is set."""
     turns, store, bot, metrics = parts.turns, parts.store, parts.bot, parts.metrics
     allowed = _gate(settings)
-    holder = Holder(secrets.token_hex(8), settings.lease_seconds)
+    holder = LeaseOwner(secrets.token_hex(8), settings.lease_seconds)
     inbox = MongoInbox(store.database, store.calls, turns.clock, holder, lane_of)
     account = Account(bot.id, bot.username)
     gateway = Gateway(bot, moved=store.chats.moved)
-    hints = Hints(gateway, turns.clock)
+    throttled_notices = ThrottledNotices(gateway, turns.clock)
     gate = Gate(allowed, IncomingRate(settings.messages_per_minute, turns.clock))
-    receiver = Receiver(inbox, account, turns.clock, hints, gate)
-    movements = Movements(store.owners, store.chats, turns.clock, allowed)
+    receiver = Receiver(inbox, account, turns.clock, throttled_notices, gate)
+    membership = Membership(store.owners, store.chats, turns.clock, allowed)
     skew = ClockSkew(turns.clock, metrics.clock_skew)
-    receive = counted(skew.watching(movements.noting(receiver.receive)), metrics)
+    receive = counted(skew.watching(membership.noting(receiver.receive)), metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
-    desk = commands.Desk(
+    needs = table.CommandDependencies(
         lifecycle=Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),
-        choices=choices(settings, store),
+        choices=preference_options(settings, store),
         lifetime=turns.lifetime,
         try_again=partial(try_again, store.database, store.calls),
         compactor=turns.compactor,
         corrections=MongoCorrections(store.database, store.calls),
-        purse=purse(settings, store, turns.clock),
+        token_budget=token_budget(settings, store, turns.clock),
     )
-    frontend = TelegramFrontend(turns, desk, gateway, hints, account)
+    frontend = TelegramFrontend(turns, needs, gateway, throttled_notices, account)
     worker = Worker(
         inbox,
         MeasuredFrontend(frontend, metrics),
@@ -117,23 +121,34 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         await intake.begin()
         log.info("@%s is ready; health answers on port %d", bot.username, port)
         async with asyncio.TaskGroup() as group:
-            group.create_task(unless(leave, intake.run()), name="intake")
-            group.create_task(unless(leave, commands.publish(bot)), name="menu")
-            group.create_task(unless(leave, _sweep_hourly(store)), name="sweep")
-            group.create_task(unless(leave, _keep_learning(turns, store)), name="scales")
-            group.create_task(worker.run(leave, grace_seconds=settings.grace_seconds), name="worker")
-    await hints.close()
+            group.create_task(run_until(leave, intake.run()), name="intake")
+            group.create_task(run_until(leave, table.publish(bot)), name="menu")
+            group.create_task(run_until(leave, _sweep_hourly(store)), name="sweep")
+            group.create_task(run_until(leave, _keep_learning(turns, store)), name="scales")
+            group.create_task(
+                worker.run(leave, grace_seconds=settings.grace_seconds), name="worker"
+            )
+    await throttled_notices.close()
 
 
 @asynccontextmanager
-async def _ports(settings: Settings, routes: Sequence[web.RouteDef], metrics: Metrics) -> AsyncIterator[int]:
-    """PORT with all routes, and METRICS_PORT with the metrics' where one is set; the number of the first."""
+async def _ports(
+    settings: Settings, routes: Sequence[web.RouteDef], metrics: Metrics
+) -> AsyncIterator[int]:
+    """PORT with all routes, and METRICS_PORT with the metrics' where one is set; the number of the
+    first.
+    """
     shared = routes if settings.metrics_port is not None else (*routes, metrics.route())
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(HttpServer(settings.host, settings.port, shared))
         if settings.metrics_port is not None:
             await stack.enter_async_context(
-                HttpServer(settings.metrics_host, settings.metrics_port, [metrics.route()], setting="METRICS_PORT")
+                HttpServer(
+                    settings.metrics_host,
+                    settings.metrics_port,
+                    [metrics.route()],
+                    setting="METRICS_PORT",
+                )
             )
         yield server.port
 
@@ -142,17 +157,26 @@ def _polling(parts: Parts, receive: Receive) -> Intake:
     store, clock = parts.store, parts.turns.clock
     poller = Poller(parts.bot, receive, clock)
     parts.metrics.watch_polls(lambda: poller.last_poll)
-    lease = MongoLease(store.database, store.calls, "poller", Holder(secrets.token_hex(8), POLLER_LEASE_SECONDS))
+    lease = MongoLease(
+        store.database,
+        store.calls,
+        "poller",
+        LeaseOwner(secrets.token_hex(8), POLLER_LEASE_SECONDS),
+    )
     leading = asyncio.Event()
 
     async def heard() -> None:
-        if leading.is_set() and (poller.last_poll is None or clock.now() - poller.last_poll > SILENT_TELEGRAM):
+        if leading.is_set() and (
+            poller.last_poll is None or clock.now() - poller.last_poll > SILENT_TELEGRAM
+        ):
             raise TimeoutError
 
     async def begin() -> None:
         """Whoever holds the lease deletes a webhook that may be set."""
 
-    return Intake(begin, lambda: while_leading(lease, poller.run, leading), pings={"telegram": heard})
+    return Intake(
+        begin, lambda: run_while_leader(lease, poller.run, leading), pings={"telegram": heard}
+    )
 
 
 def _webhook(settings: Settings, receive: Receive, bot: Bot) -> Intake:
@@ -171,11 +195,13 @@ def _gate(settings: Settings) -> Callable[[Owner], bool]:
     return allowed
 
 
-async def _keep_learning(turns: Turns, store: Store) -> None:
-    """What was learned of token counts is stored now and then, so that no turn has to wait for it."""
+async def _keep_learning(turns: TurnRunner, store: Store) -> None:
+    """What was learned of token counts is stored now and then, so that no turn has to wait for
+    it.
+    """
     while True:
         await asyncio.sleep(LEARNING_SECONDS)
-        await turns.compactor.gauge.save(store.scales)
+        await turns.compactor.estimator.save(store.token_ratios)
 
 
 async def _sweep_hourly(store: Store) -> None:

@@ -1,12 +1,14 @@
-"""Compaction: a summary takes the place of old turns, so that a dialogue of any length stays a prompt of bounded size.
+"""Compaction: a summary takes the place of old turns, so that a dialogue of any length stays a
+prompt of bounded size.
 
-Order of writes: the summary's text is made first, with nothing written; then the covered messages go to the archive;
-then ONE update puts the summary in their place, if no other compactor did. Whatever fails on the way, the messages stay
-where they were and the talk goes on.
+Order of writes: the summary's text is made first, with nothing written; then the covered messages
+go to the archive; then ONE update puts the summary in their place, if no other compactor did.
+Whatever fails on the way, the messages stay where they were and the talk goes on.
 
-The usual compaction runs after the reply: it holds no lease and does not move the Session's revision, so it never costs
-a turn its commit. Only where a turn could not begin at all is room made before it; should the summariser fail then, the
-oldest turns go to the archive unsummarised and the Session notes the gap, which the next good summary fills from there.
+The usual compaction runs after the reply: it holds no lease and does not move the Session's
+revision, so it never costs a turn its commit. Only where a turn could not begin at all is room made
+before it; should the summariser fail then, the oldest turns go to the archive unsummarised and the
+Session notes the gap, which the next good summary fills from there.
 """
 
 from __future__ import annotations
@@ -17,23 +19,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from bot.compaction.cutting import Triggers, covered, has_gaps, is_due, is_full
-from bot.compaction.gauge import Gauge
-from bot.compaction.summarising import Digest, Summariser, digest
+from bot.aio import cancel_and_wait
+from bot.budget import TokenBudget
+from bot.compaction.cutting import CompactionPolicy, has_gaps, is_due, is_full, removable_messages
+from bot.compaction.prompt_size import PromptSizeEstimator
+from bot.compaction.summarising import Summariser, SummaryDraft, draft_summary
 from bot.errors import BotError, BudgetSpent, ModelError, SummaryRejected
-from bot.ops.stopping import end
 from bot.owner import Owner
-from bot.ports import NOTHING_USED, Archive, Bill, Clock, SessionStore
-from bot.purse import Purse
+from bot.ports import NOTHING_USED, Archive, Clock, SessionStore, UsageMeter
 from bot.session import CompactionState, Gap, Message, Session, Summary, Usage
 
-__all__ = ["Compactor", "Summariser", "Triggers"]
+__all__ = ["CompactionPolicy", "Compactor", "Summariser"]
 
 log = logging.getLogger(__name__)
 
 RECENT_KEPT = 6
 FIRST_PAUSE = timedelta(seconds=30)
-LONGEST_PAUSE = timedelta(hours=1)
+MAX_PAUSE = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +51,25 @@ class Compactor:
     """Compacts Sessions; in the background at most one run per Session at a time."""
 
     def __init__(
-        self, sessions: SessionStore, archive: Archive, summariser: Summariser, triggers: Triggers, clock: Clock
+        self,
+        sessions: SessionStore,
+        archive: Archive,
+        summariser: Summariser,
+        policy: CompactionPolicy,
+        clock: Clock,
     ) -> None:
-        self.gauge = Gauge()
-        self.purse: Purse | None = None
+        self.estimator = PromptSizeEstimator()
+        self.token_budget: TokenBudget | None = None
         """Who pays for summaries; None: nobody counts."""
         self._sessions = sessions
         self._archive = archive
         self._summariser = summariser
-        self._triggers = triggers
+        self._policy = policy
         self._clock = clock
         self._running: dict[str, asyncio.Task[None]] = {}
 
-    # ----------------------------------------------------------------------------------------- after a reply
+    # -----------------------------------------------------------------------------------------
+    # after a reply
 
     def consider(self, owner: Owner, session: Session) -> None:
         """Start a compaction if one is due; returns at once. The caller hands `session` over."""
@@ -73,7 +81,13 @@ class Compactor:
 
     def _is_due(self, session: Session) -> bool:
         now = self._clock.now()
-        return is_due(session, self._triggers, now, self.gauge.expected(session), ratio=self.gauge.ratio(session))
+        return is_due(
+            session,
+            self._policy,
+            now,
+            self.estimator.expected(session),
+            ratio=self.estimator.ratio(session),
+        )
 
     def _ended(self, session_id: str, task: asyncio.Task[None]) -> None:
         del self._running[session_id]
@@ -82,7 +96,7 @@ class Compactor:
 
     async def aclose(self) -> None:
         """Give up what still runs: an unfinished compaction has changed nothing."""
-        await end(*self._running.values())
+        await cancel_and_wait(*self._running.values())
 
     async def _attempt(self, owner: Owner, handed: Session) -> None:
         try:
@@ -90,11 +104,15 @@ class Compactor:
                 await self.compact(owner, session)
         except BotError as failure:
             state = _postponed(handed.compaction, self._clock.now())
-            log.warning("Session %s is not compacted (failure %d): %s", handed.id, state.fails, failure)
+            log.warning(
+                "Session %s is not compacted (failure %d): %s", handed.id, state.fails, failure
+            )
             await self._sessions.postpone(owner, handed, state)
 
     async def _still_due(self, owner: Owner, handed: Session) -> Session | None:
-        """The Session as it stands: while the turn ran, an earlier turn's compaction may have been at it."""
+        """The Session as it stands: while the turn ran, an earlier turn's compaction may have been
+        at it.
+        """
         session = await self._sessions.inspect(owner, handed.place)
         if session is None or session.id != handed.id or not self._is_due(session):
             return None
@@ -104,30 +122,40 @@ class Compactor:
         """Whether there is anything a summary could stand for."""
         return bool(self._covered(session)) or has_gaps(session)
 
-    def _covered(self, session: Session, least: int = 1) -> tuple[Message, ...]:
-        return covered(session.messages, self._triggers, least=least, ratio=self.gauge.ratio(session))
+    def _covered(self, session: Session, minimum: int = 1) -> tuple[Message, ...]:
+        return removable_messages(
+            session.messages, self._policy, minimum=minimum, ratio=self.estimator.ratio(session)
+        )
 
     async def compact(self, owner: Owner, session: Session) -> bool:
-        """Compact now; whether the Session changed. Raises a BotError with the messages as they were."""
+        """Compact now; whether the Session changed.
+
+        Raises a BotError with the messages as they were.
+        """
         if not self.can_compact(session):
             return False
         old = self._covered(session)
         made = await self._digest(owner, session, old)
         _require_news(session, made)
-        return await self._replace(owner, session, [message for message in old if message.seq <= made.up_to], made)
+        return await self._replace(
+            owner, session, [message for message in old if message.seq <= made.up_to], made
+        )
 
-    # ----------------------------------------------------------------------------------------- before a call
+    # -----------------------------------------------------------------------------------------
+    # before a call
 
     def is_full(self, session: Session, coming: int) -> bool:
         """Whether a turn whose question has `coming` tokens cannot begin before room is made."""
-        return is_full(session, self._triggers, self.gauge.expected(session, coming))
+        return is_full(session, self._policy, self.estimator.expected(session, coming))
 
     async def make_room(self, owner: Owner, session: Session) -> bool:
-        """Compact a Session in which no turn can begin, down to nothing if need be; whether it changed.
+        """Compact a Session in which no turn can begin, down to nothing if need be; whether it
+        changed.
 
-        The person waits for this, and must not wait in vain: what cannot be summarised is archived with a mark.
+        The person waits for this, and must not wait in vain: what cannot be summarised is archived
+        with a mark.
         """
-        old = self._covered(session, least=0) or tuple(session.messages)
+        old = self._covered(session, minimum=0) or tuple(session.messages)
         if not old:
             return False
         try:
@@ -139,26 +167,34 @@ class Compactor:
             made = _nothing_new(session.summary)
         return await self._replace(owner, session, old, made)
 
-    # ----------------------------------------------------------------------------------------------- writing
+    # -----------------------------------------------------------------------------------------------  # noqa: E501
+    # writing
 
-    async def _digest(self, owner: Owner, session: Session, old: Sequence[Message]) -> Digest:
+    async def _digest(self, owner: Owner, session: Session, old: Sequence[Message]) -> SummaryDraft:
         """A summary of the messages, and of those in the gaps, which are in the archive."""
         gaps = session.summary.gaps if session.summary else ()
         archived = await self._archive.of(owner, session.id) if gaps else ()
-        missed = [message for message in archived if any(gap.start <= message.seq <= gap.end for gap in gaps)]
+        missed = [
+            message
+            for message in archived
+            if any(gap.start <= message.seq <= gap.end for gap in gaps)
+        ]
         covering = [*missed, *old]
-        if self.purse is None:
-            return await digest(self._summariser, session.summary, covering, Bill())
-        # A turn may run beside this: what is set aside for the summary must not take the place of what is for the turn.
-        bill, paid_as = Bill(), -session.messages[-1].turn if session.messages else 0
+        if self.token_budget is None:
+            return await draft_summary(self._summariser, session.summary, covering, UsageMeter())
+        # A turn may run beside this: what is set aside for the summary must not take the place of
+        # what is for the turn.
+        meter, paid_as = UsageMeter(), -session.messages[-1].turn if session.messages else 0
         try:
-            most = self._summariser.most_tokens(session.summary, covering)
-            await self.purse.reserve(owner, paid_as, most, most)
-            return await digest(self._summariser, session.summary, covering, bill)
+            maximum = self._summariser.most_tokens(session.summary, covering)
+            await self.token_budget.reserve(owner, paid_as, maximum, maximum)
+            return await draft_summary(self._summariser, session.summary, covering, meter)
         finally:
-            await self.purse.settle(owner, paid_as, bill)
+            await self.token_budget.settle(owner, paid_as, meter)
 
-    async def _replace(self, owner: Owner, session: Session, gone: Sequence[Message], made: Digest) -> bool:
+    async def _replace(
+        self, owner: Owner, session: Session, gone: Sequence[Message], made: SummaryDraft
+    ) -> bool:
         """Let the summary stand for what goes, and note what of that it does not cover."""
         before, now = session.summary, self._clock.now()
         uncovered = [message for message in gone if message.seq > made.up_to]
@@ -176,27 +212,42 @@ class Compactor:
         state = _postponed(session.compaction, now) if uncovered else compacted
         return await self._write(owner, session, gone, Replacement(summary, state, made.usage))
 
-    async def _write(self, owner: Owner, session: Session, gone: Sequence[Message], made: Replacement) -> bool:
+    async def _write(
+        self, owner: Owner, session: Session, gone: Sequence[Message], made: Replacement
+    ) -> bool:
         await self._archive.add(owner, session.id, gone)
-        if await self._sessions.replace_summary(owner, session, made.summary, made.state, made.usage):
+        if await self._sessions.replace_summary(
+            owner, session, made.summary, made.state, made.usage
+        ):
             kept = len(session.messages) - len(gone)
-            log.info("compacted Session %s from %d messages to %d", session.id, len(session.messages), kept)
+            log.info(
+                "compacted Session %s from %d messages to %d",
+                session.id,
+                len(session.messages),
+                kept,
+            )
             return True
-        # Where another compactor won, it relies on the archived rows; only an erased Session leaves none behind.
+        # Where another compactor won, it relies on the archived rows; only an erased Session leaves
+        # none behind.
         if not await self._sessions.exists(owner, session.id):
             await self._archive.erase(owner, session.id)
         return False
 
 
-def _require_news(session: Session, made: Digest) -> None:
-    """A summary that repeats the old one is refused once. Asked again it may insist: nothing was worth a word."""
+def _require_news(session: Session, made: SummaryDraft) -> None:
+    """A summary that repeats the old one is refused once.
+
+    Asked again it may insist: nothing was worth a word.
+    """
     if session.summary and made.text == session.summary.text and not session.compaction.fails:
         raise SummaryRejected("the summary is the previous one, although messages came")
 
 
-def _nothing_new(before: Summary | None) -> Digest:
+def _nothing_new(before: Summary | None) -> SummaryDraft:
     """What is left of a summary that did not come: the one before, which covers nothing more."""
-    return Digest(before.text if before else "", -1, before.tokens if before else 0, NOTHING_USED)
+    return SummaryDraft(
+        before.text if before else "", -1, before.tokens if before else 0, NOTHING_USED
+    )
 
 
 def _with_gap(gaps: tuple[Gap, ...], uncovered: Sequence[Message]) -> tuple[Gap, ...]:
@@ -216,5 +267,5 @@ def _open_gaps(before: Summary | None, up_to: int) -> tuple[Gap, ...]:
 
 
 def _postponed(state: CompactionState, now: datetime) -> CompactionState:
-    pause = min(FIRST_PAUSE * 2**state.fails, LONGEST_PAUSE)
+    pause = min(FIRST_PAUSE * 2**state.fails, MAX_PAUSE)
     return replace(state, fails=state.fails + 1, next_at=now + pause)

@@ -1,7 +1,8 @@
-"""The summary call: old turns as text go in, the summary that replaces them comes out, or a refusal to use it.
+"""The summary call: old turns as text go in, the summary that replaces them comes out, or a refusal
+to use it.
 
-A call of its own, without tools: what it reads is a transcript, marked as data, so nothing in it can
-be an instruction, a tool call without a result or a thinking block out of place. More than the
+A call of its own, without tools: what it reads is a transcript, marked as data, so nothing in it
+can be an instruction, a tool call without a result or a thinking block out of place. More than the
 summariser can take in at once is folded: the summary of the first part is the previous summary of
 the next. A turn that is too large by itself is read in several calls, so nothing that a person said
 between two long pastes is left out; it is covered whole or not at all. What comes back must look
@@ -19,8 +20,8 @@ from math import ceil
 
 from bot.compaction.cutting import whole_turns
 from bot.errors import ModelError, SummaryRejected
-from bot.legible import legible
-from bot.ports import Bill, Completion, CountTokens, Model, Request
+from bot.plain_text import plain_text
+from bot.ports import Completion, CountTokens, Model, Request, UsageMeter
 from bot.ports.model import unseen
 from bot.session import Message, Summary, Usage
 from bot.tokens import request_tokens
@@ -28,16 +29,20 @@ from bot.tokens import request_tokens
 log = logging.getLogger(__name__)
 
 MIN_SUMMARY_TOKENS = 8
-"""By our own count, as all lengths here: there are no words to count where people write without blanks."""
+"""By our own count, as all lengths here: there are no words to count where people write without
+blanks.
+"""
 MAX_SUMMARY_TOKENS = 1_500
 """What the summariser is asked for, and what is accepted."""
-MOST_CHUNKS = 6
+MAX_CHUNKS = 6
 CHUNK_SHARE = 0.6
-HIGHEST_RATIO = 2.0
+MAX_RATIO = 2.0
 """Of a model's own count of a text to our estimate, to be on the safe side."""
 FIXED_TOKENS = 500
 """What a call reads besides the transcript."""
-_FAULT = re.compile(r"\s*(\{\s*\"|<|error\b|traceback\b|api error|internal server error|overloaded)", re.IGNORECASE)
+_FAULT = re.compile(
+    r"\s*(\{\s*\"|<|error\b|traceback\b|api error|internal server error|overloaded)", re.IGNORECASE
+)
 
 SUMMARISER = f"""\
 You keep the notes of a conversation between a person and an assistant. You get the previous notes and the part of the
@@ -48,12 +53,15 @@ Write in the conversation's language, third person, at most {MAX_SUMMARY_TOKENS}
 out empty ones:
 Language; Person and facts (names, numbers, dates, ids, links: verbatim); Goal; Decisions (also rejected options);
 Results still needed; Promises; Open steps; Where to look (which message numbers hold what was left out here). Keep
-every fact of the previous notes unless the conversation corrects it."""
+every fact of the previous notes unless the conversation corrects it."""  # noqa: E501
 
 
 @dataclass(frozen=True, slots=True)
 class Summariser:
-    """The model that writes summaries. `window` is its own, in tokens; `seconds` how long one call may take."""
+    """The model that writes summaries.
+
+    `window` is its own, in tokens; `seconds` how long one call may take.
+    """
 
     model: Model
     name: str
@@ -72,11 +80,11 @@ class Summariser:
         """No less than a summary of these messages is likely to cost."""
         calls = sum(len(parts) for _, parts in readings(messages, self.chunk_tokens))
         read = sum(message.tokens for message in messages) + (previous.tokens if previous else 0)
-        return int(HIGHEST_RATIO * read) + calls * (FIXED_TOKENS + self.max_tokens)
+        return int(MAX_RATIO * read) + calls * (FIXED_TOKENS + self.max_tokens)
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class SummaryDraft:
     """What summarising came to: `text` stands for the messages up to and including seq `up_to`."""
 
     text: str
@@ -85,34 +93,43 @@ class Digest:
     usage: Usage
 
 
-async def digest(summariser: Summariser, previous: Summary | None, messages: Sequence[Message], bill: Bill) -> Digest:
-    """Summarise the messages, chunk by chunk. Raises SummaryRejected or a ModelError when not even one chunk came.
+async def draft_summary(
+    summariser: Summariser, previous: Summary | None, messages: Sequence[Message], meter: UsageMeter
+) -> SummaryDraft:
+    """Summarise the messages, chunk by chunk. Raises SummaryRejected or a ModelError when not even
+    one chunk came.
 
-    What was folded before a later chunk failed is kept: it covers fewer messages, and the rest is for the next time.
-    Every call goes to the bill, also one whose summary is not used.
+    What was folded before a later chunk failed is kept: it covers fewer messages, and the rest is
+    for the next time. Every call goes to the bill, also one whose summary is not used.
     """
     text, up_to = previous.text if previous else "", -1
     for chunk, parts in readings(messages, summariser.chunk_tokens):
         try:
-            text = await _folded(summariser, text, chunk, parts, bill)
+            text = await _folded(summariser, text, chunk, parts, meter)
         except (SummaryRejected, ModelError) as failure:
             if up_to < 0:
                 raise
             log.info("a later part could not be summarised: %s", failure)
             break
         up_to = chunk[-1].seq
-    return Digest(text, up_to, await summariser.count(text), bill.total)
+    return SummaryDraft(text, up_to, await summariser.count(text), meter.total)
 
 
-async def _folded(summariser: Summariser, text: str, chunk: Sequence[Message], parts: Sequence[str], bill: Bill) -> str:
+async def _folded(
+    summariser: Summariser,
+    text: str,
+    chunk: Sequence[Message],
+    parts: Sequence[str],
+    meter: UsageMeter,
+) -> str:
     """The summary after all parts of a chunk were read, one call each."""
     for part in parts:
-        completion = await _asked(summariser, transcript(text, chunk, part), bill)
+        completion = await _asked(summariser, transcript(text, chunk, part), meter)
         text = validated(completion, await summariser.count(completion.text))
     return text
 
 
-async def _asked(summariser: Summariser, data: str, bill: Bill) -> Completion:
+async def _asked(summariser: Summariser, data: str, meter: UsageMeter) -> Completion:
     request = Request(
         model=summariser.name,
         system=SUMMARISER,
@@ -120,22 +137,26 @@ async def _asked(summariser: Summariser, data: str, bill: Bill) -> Completion:
         max_tokens=summariser.max_tokens,
         once=True,
     )
-    bill.send(request_tokens(request))
+    meter.send(request_tokens(request))
     try:
         async with asyncio.timeout(summariser.seconds):
-            completion = await summariser.model.complete(request, bill.write, bill.begin, unseen, bill.write)
+            completion = await summariser.model.complete(
+                request, meter.write, meter.begin, unseen, meter.write
+            )
     except TimeoutError:
-        bill.break_off(None)
+        meter.break_off(None)
         raise SummaryRejected("the summariser did not answer in time") from None
     except ModelError as failure:
-        bill.break_off(failure.usage)
+        meter.break_off(failure.usage)
         raise
-    bill.end(completion.usage)
+    meter.end(completion.usage)
     return completion
 
 
 def chunks(messages: Sequence[Message], most_tokens: int) -> list[tuple[Message, ...]]:
-    """Whole turns, as many as fit into one call; a turn that is too large by itself is a chunk of its own."""
+    """Whole turns, as many as fit into one call; a turn that is too large by itself is a chunk of
+    its own.
+    """
     found: list[tuple[Message, ...]] = []
     size = 0
     for turn in whole_turns(messages):
@@ -149,17 +170,20 @@ def chunks(messages: Sequence[Message], most_tokens: int) -> list[tuple[Message,
     return found
 
 
-def readings(messages: Sequence[Message], most_tokens: int) -> list[tuple[tuple[Message, ...], list[str]]]:
+def readings(
+    messages: Sequence[Message], most_tokens: int
+) -> list[tuple[tuple[Message, ...], list[str]]]:
     """The chunks of one run, each with the texts of the calls that read it.
 
-    At most MOST_CHUNKS calls, but the first chunk is always read to its end, or a giant turn would never be covered.
+    At most MOST_CHUNKS calls, but the first chunk is always read to its end, or a giant turn would
+    never be covered.
     """
     found: list[tuple[tuple[Message, ...], list[str]]] = []
     calls = 0
     for chunk in chunks(messages, most_tokens):
         parts = readable(chunk, most_tokens)
         calls += len(parts)
-        if found and calls > MOST_CHUNKS:
+        if found and calls > MAX_CHUNKS:
             break
         found.append((chunk, parts))
     return found
@@ -170,7 +194,7 @@ def readable(messages: Sequence[Message], most_tokens: int) -> list[str]:
     texts: list[list[str]] = []
     size = 0.0
     for message in messages:
-        pieces = _cut(_closed(legible(message.content)), ceil(message.tokens / most_tokens))
+        pieces = _cut(_escape_tags(plain_text(message.content)), ceil(message.tokens / most_tokens))
         for piece in pieces:
             size += message.tokens / len(pieces)
             if not texts or size > most_tokens:
@@ -181,13 +205,17 @@ def readable(messages: Sequence[Message], most_tokens: int) -> list[str]:
 
 
 def transcript(previous: str, messages: Sequence[Message], said: str) -> str:
-    """What the summariser reads: the previous summary and what was said in the messages to be covered, as data."""
-    old = f"<previous_summary>\n{_closed(previous)}\n</previous_summary>\n" if previous else ""
+    """What the summariser reads: the previous summary and what was said in the messages to be
+    covered, as data.
+    """
+    old = f"<previous_summary>\n{_escape_tags(previous)}\n</previous_summary>\n" if previous else ""
     return f'{old}<transcript seq="{messages[0].seq}..{messages[-1].seq}">\n{said}\n</transcript>'
 
 
 def validated(completion: Completion, tokens: int) -> str:
-    """The summary's text, or SummaryRejected: what is cut, refused, empty or no summary must never replace messages."""
+    """The summary's text, or SummaryRejected: what is cut, refused, empty or no summary must never
+    replace messages.
+    """
     text = completion.text.strip()
     if completion.stop_reason != "end_turn":
         raise SummaryRejected(f"the summariser stopped with {completion.stop_reason}")
@@ -200,7 +228,7 @@ def validated(completion: Completion, tokens: int) -> str:
     return text
 
 
-def _closed(text: str) -> str:
+def _escape_tags(text: str) -> str:
     """Data cannot close the tag it stands in."""
     return text.replace("</", "<\\/")
 

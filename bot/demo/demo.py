@@ -1,7 +1,7 @@
 """`bot demo`: shows the whole bot in a browser, without a token, a key or a database to install.
 
-It lasts until Ctrl-C, SIGTERM or a closed terminal, and leaves no process behind; killed, it takes them with it. What
-was said stays in the folder named on screen, so the next demo goes on with it.
+It lasts until Ctrl-C, SIGTERM or a closed terminal, and leaves no process behind; killed, it takes
+them with it. What was said stays in the folder named on screen, so the next demo goes on with it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.aio import run_until
+from bot.demo.environment import DATABASE, Environment, open_environment
+from bot.demo.page_server import PageServer, nameless
 from bot.demo.serving import serving
-from bot.demo.stage import Stage, nameless
-from bot.demo.town import DATABASE, Town, opened
 from bot.ops import logs
-from bot.ops.stopping import unless
 
 PORT = 8088
 _ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -28,7 +28,9 @@ _ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """How the demo should be shown: where its things are kept, on which port, and whether to open a browser."""
+    """How the demo should be shown: where its things are kept, on which port, and whether to open a
+    browser.
+    """
 
     folder: Path
     port: int = PORT
@@ -37,19 +39,24 @@ class Show:
 
 async def show(environ: Mapping[str, str], wanted: Show) -> int:
     """Run the demo until it is told to end."""
-    logs.configure("WARNING", "console", [environ.get("ANTHROPIC_API_KEY", ""), environ.get("MONGODB_URI", "")])
+    logs.configure(
+        "WARNING", "console", [environ.get("ANTHROPIC_API_KEY", ""), environ.get("MONGODB_URI", "")]
+    )
     leave = asyncio.Event()
     for name in _ENDS:
         with suppress(AttributeError, NotImplementedError):  # Windows has fewer
             asyncio.get_running_loop().add_signal_handler(getattr(signal, name), leave.set)
     say(f"Starting MongoDB and the bot; what is said is kept in {wanted.folder}")
-    await unless(leave, _perform(environ, wanted, leave))
+    await run_until(leave, _perform(environ, wanted, leave))
     say("The demo has ended; nothing of it is running any more.")
     return 0
 
 
 async def _perform(environ: Mapping[str, str], wanted: Show, leave: asyncio.Event) -> None:
-    async with opened(environ, wanted.folder) as town, serving(Stage(town).routes(), wanted.port) as address:
+    async with (
+        open_environment(environ, wanted.folder) as town,
+        serving(PageServer(town).routes(), wanted.port) as address,
+    ):
         if wanted.port and f":{wanted.port}/" not in address:
             say(f"Port {wanted.port} is taken, so the page is at another one.")
         for line in _told(town, address):
@@ -60,11 +67,14 @@ async def _perform(environ: Mapping[str, str], wanted: Show, leave: asyncio.Even
         await leave.wait()  # also where the driver mistook the cancellation for a lost connection
 
 
-def _told(town: Town, address: str) -> tuple[str, ...]:
+def _told(town: Environment, address: str) -> tuple[str, ...]:
     return (
         f"\n  Open {address}\n",
         "  Telegram  a stand-in on this machine; you are Anna and Boris, who also share a group",
-        f"  Model     {'a small stand-in with rules for wits' if town.claude else town.settings.model}",
+        (
+            f"  Model     "
+            f"{'a small stand-in with rules for wits' if town.claude else town.settings.model}"
+        ),
         f"  MongoDB   {nameless(town.uri)} (database {DATABASE}; look in with mongosh or Compass)",
         f"  Bot       the command `bot run` as a process of its own; its log is {town.folder.log}",
         "\n  Ctrl-C ends all of it.",
@@ -75,7 +85,9 @@ def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> boo
     """Whether somebody is likely to sit in front of a screen."""
     if environ.get("CI"):
         return False
-    return platform in {"darwin", "win32"} or any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    return platform in {"darwin", "win32"} or any(
+        environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
 
 
 def say(line: str) -> None:

@@ -1,7 +1,7 @@
 """Where a demo keeps its things, and that only one demo at a time uses them.
 
-The lock is the operating system's (flock), not a file with a process id: it is gone the moment its holder is, however
-that ended, so nothing stale can keep a demo from starting.
+The lock is the operating system's (flock), not a file with a process id: it is gone the moment its
+holder is, however that ended, so nothing stale can keep a demo from starting.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class Folder:
 
     @property
     def clock(self) -> Path:
-        """By how much the demo's clock was moved; kept, or what was said later would lie in the future."""
+        """By how much the demo's clock was moved; kept, or what was said later would lie in the
+        future.
+        """
         return self.path / "clock"
 
     @property
@@ -63,7 +65,9 @@ def held(path: Path) -> Iterator[Folder]:
         try:
             _lock(file)
         except OSError:
-            raise StartError(f"Another `bot demo` is using {path}: end it, or name another --folder.") from None
+            raise StartError(
+                f"Another `bot demo` is using {path}: end it, or name another --folder."
+            ) from None
         yield Folder(path)
 
 

@@ -1,7 +1,8 @@
-"""What was asked of the model's stand-in, found again by person and place, and laid out for a reader.
+"""What was asked of the model's stand-in, found again by person and place, and laid out for a
+reader.
 
-A request names its person only by an opaque name, and its place not at all: the person is found by making that name for
-everybody in town, the place by where that person wrote the words it ends with.
+A request names its person only by an opaque name, and its place not at all: the person is found by
+making that name for everybody in town, the place by where that person wrote the words it ends with.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from hashlib import sha256
 from typing import Any
 
 from bot.agent.prompt import end_user
-from bot.demo.claude.journal import Exchange, Journal
-from bot.demo.claude.prompt import blocks_of, canonical
-from bot.demo.diary import About, Diary
-from bot.demo.telegram.world import World
-from bot.demo.wire import spelt
+from bot.demo.event_log import About, EventLog
+from bot.demo.json_values import to_json
 from bot.owner import Owner
+from bot.standins.claude.journal import Exchange, Journal
+from bot.standins.claude.prompt import blocks_of, canonical
+from bot.standins.telegram.state import TelegramState
 
 PATIENCE = 3600.0
 SUMMARY = "<conversation_summary "
@@ -29,11 +30,13 @@ Json = dict[str, Any]
 class Requests:
     """The latest request of each person in each place, and the one before it."""
 
-    def __init__(self, journal: Journal, world: World, key: bytes, diary: Diary) -> None:
+    def __init__(
+        self, journal: Journal, state: TelegramState, key: bytes, event_log: EventLog
+    ) -> None:
         self._journal = journal
-        self._world = world
+        self._state = state
         self._key = key
-        self._diary = diary
+        self._event_log = event_log
         self._latest: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
 
     async def run(self) -> None:
@@ -65,53 +68,79 @@ class Requests:
         self._latest[place] = (*self._latest.get(place, ())[-1:], exchange.number)
         if exchange.prompt:
             messages = len(exchange.body["messages"])
-            self._diary.note(
-                "asked", about, messages=messages, cached=exchange.prompt.read, prompt=exchange.prompt.total
+            self._event_log.note(
+                "asked",
+                about,
+                messages=messages,
+                cached=exchange.prompt.read,
+                prompt=exchange.prompt.total,
             )
 
     def _about(self, exchange: Exchange) -> About | None:
         name = (exchange.body.get("metadata") or {}).get("user_id")
-        person = next((one for one in self._world.users if one > 0 and end_user(Owner(one), self._key) == name), None)
+        person = next(
+            (
+                one
+                for one in self._state.users
+                if one > 0 and end_user(Owner(one), self._key) == name
+            ),
+            None,
+        )
         if person is None:
             return None
         said = _last_said(exchange.body["messages"])
-        found = (where for chat in self._world.chats for where in self._written(person, chat, said))
+        found = (where for chat in self._state.chats for where in self._written(person, chat, said))
         *_, chat, thread = max(found, default=(False, 0, person, None), key=lambda where: where[:2])
         return About(person, chat, thread)
 
-    def _written(self, person: int, chat: int, said: Sequence[str]) -> Iterator[tuple[bool, int, int, int | None]]:
-        """Where in the chat the person wrote this last: whether word for word, when, and the place."""
-        for message in reversed(self._world.chats[chat].messages.values()):
+    def _written(
+        self, person: int, chat: int, said: Sequence[str]
+    ) -> Iterator[tuple[bool, int, int, int | None]]:
+        """Where in the chat the person wrote this last: whether word for word, when, and the
+        place.
+        """
+        for message in reversed(self._state.chats[chat].messages.values()):
             text = str(message.get("text") or message.get("caption") or "").strip()
-            if message.get("from", {}).get("id") == person and text and any(text in block for block in said):
-                thread = message.get("message_thread_id") if message.get("is_topic_message") else None
+            if (
+                message.get("from", {}).get("id") == person
+                and text
+                and any(text in block for block in said)
+            ):
+                thread = (
+                    message.get("message_thread_id") if message.get("is_topic_message") else None
+                )
                 yield text in said, message["date"], chat, thread
                 return
 
 
 def _is_known(number: int, exchanges: Sequence[Exchange]) -> bool:
     """Whether this one has arrived, and was either understood or has come to its end."""
-    return len(exchanges) > number and (exchanges[number].prompt is not None or exchanges[number].state != "open")
+    return len(exchanges) > number and (
+        exchanges[number].prompt is not None or exchanges[number].state != "open"
+    )
 
 
 def _last_said(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     """The texts of the last message a person wrote, without what the program put around it."""
     for message in reversed(messages):
         blocks = blocks_of(message["content"])
-        if message["role"] == "user" and not any(block["type"] == "tool_result" for block in blocks):
+        if message["role"] == "user" and not any(
+            block["type"] == "tool_result" for block in blocks
+        ):
             texts = [block["text"].strip() for block in blocks if block["type"] == "text"]
             return [text for text in texts if not text.startswith(ADDED)]
     return []
 
 
-# ------------------------------------------------------------------------------------------------ for a reader
+# ------------------------------------------------------------------------------------------------
+# for a reader
 
 
 def _laid_out(exchange: Exchange, before: Exchange | None) -> Json:
     body, old = _light(exchange.body), _light(before.body) if before else {}
     usage = {name: count for name, count in exchange.usage.items() if name.endswith("_tokens")}
     return {
-        "at": spelt(exchange.at),
+        "at": to_json(exchange.at),
         "model": exchange.body.get("model"),
         "state": exchange.state,
         "parts": _parts(body, old),
@@ -126,7 +155,8 @@ def _light(value: Any) -> Any:
         if value.get("type") == "base64":
             return {
                 **value,
-                "data": f"[{len(value['data'])} characters, {sha256(value['data'].encode()).hexdigest()[:8]}]",
+                "data": f"[{len(value['data'])} characters, "
+                f"{sha256(value['data'].encode()).hexdigest()[:8]}]",
             }
         return {key: _light(inner) for key, inner in value.items()}
     return [_light(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,6 @@
-"""Serves the page and its routes on the loopback interface: the files, the port, the protection around all of it."""
+"""Serves the page and its routes on the loopback interface: the files, the port, the protection
+around all of it.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bot.demo.shield import guard, protect
+from bot.demo.security_headers import guard, protect
 from bot.errors import StartError
 
 PAGE = Path(__file__).with_name("page")
 KINDS = {
     ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".mjs": "text/javascript",
-    ".json": "application/json", ".svg": "image/svg+xml", ".png": "image/png", ".ico": "image/x-icon",
+    ".json": "application/json", ".svg": "image/svg+xml", ".png": "image/png", ".ico": "image/x-icon",  # noqa: E501
 }  # fmt: skip
 """Not left to the machine's own table, which may call a module plain text."""
 NEXT_PORTS = 20
@@ -23,7 +25,9 @@ UPLOAD_BYTES = 64 << 20
 
 
 @asynccontextmanager
-async def serving(routes: Sequence[web.RouteDef], port: int, page: Path = PAGE) -> AsyncIterator[str]:
+async def serving(
+    routes: Sequence[web.RouteDef], port: int, page: Path = PAGE
+) -> AsyncIterator[str]:
     """The address of the page; where the port is taken, one of the next, or else any."""
     app = web.Application(client_max_size=UPLOAD_BYTES, middlewares=[guard])
     app.on_response_prepare.append(protect)
@@ -48,7 +52,9 @@ def files(folder: Path) -> list[web.RouteDef]:
         kind = KINDS.get(path.suffix)
         if kind is None or not path.is_relative_to(folder) or not path.is_file():
             raise web.HTTPNotFound(text="there is no such page")
-        return web.Response(body=path.read_bytes(), headers={"Content-Type": f"{kind}; charset=utf-8"})
+        return web.Response(
+            body=path.read_bytes(), headers={"Content-Type": f"{kind}; charset=utf-8"}
+        )
 
     return [web.get("/{name:.*}", answer)]
 

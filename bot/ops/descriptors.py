@@ -17,7 +17,9 @@ def raise_file_limit() -> None:
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
-        with suppress(ValueError, OSError):  # macOS refuses infinity, a container may refuse the call
+        with suppress(
+            ValueError, OSError
+        ):  # macOS refuses infinity, a container may refuse the call
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 

@@ -1,8 +1,9 @@
 """Answers whoever watches the process: whether it lives, and whether it can work.
 
-`/healthz` answers as long as the event loop turns. `/readyz` asks every part through the ping it brought, all at once
-and each for a bounded time, and names the failing parts; their error texts, which may hold addresses, go nowhere.
-However many ask, the parts are asked at most once in FRESH_SECONDS.
+`/healthz` answers as long as the event loop turns. `/readyz` asks every part through the ping it
+brought, all at once and each for a bounded time, and names the failing parts; their error texts,
+which may hold addresses, go nowhere. However many ask, the parts are asked at most once in
+FRESH_SECONDS.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ log = logging.getLogger(__name__)
 class Health:
     """The two questions, and the routes at which they are asked."""
 
-    def __init__(self, pings: Mapping[str, Ping], *, patience: float = 2.0, fresh: float = FRESH_SECONDS) -> None:
+    def __init__(
+        self, pings: Mapping[str, Ping], *, patience: float = 2.0, fresh: float = FRESH_SECONDS
+    ) -> None:
         self._pings = pings
         self._patience = patience
         self._fresh = fresh
@@ -41,11 +44,14 @@ class Health:
         now = asyncio.get_running_loop().time()
         if self._asking is None or (self._asking.done() and now - self._asked_at >= self._fresh):
             self._asked_at, self._asking = now, asyncio.create_task(self._ask(), name="readiness")
-        return await asyncio.shield(self._asking)  # one who leaves takes the answer from nobody else
+        return await asyncio.shield(
+            self._asking
+        )  # one who leaves takes the answer from nobody else
 
     async def _ask(self) -> tuple[str, ...]:
         outcomes = await asyncio.gather(
-            *(asyncio.wait_for(ping(), self._patience) for ping in self._pings.values()), return_exceptions=True
+            *(asyncio.wait_for(ping(), self._patience) for ping in self._pings.values()),
+            return_exceptions=True,
         )
         faults = {
             name: type(outcome).__name__
@@ -61,7 +67,9 @@ class Health:
             return
         self._failing = failing
         if faults:
-            log.warning("Not ready: %s", ", ".join(f"{name} ({kind})" for name, kind in faults.items()))
+            log.warning(
+                "Not ready: %s", ", ".join(f"{name} ({kind})" for name, kind in faults.items())
+            )
         else:
             log.info("Ready again")
 
@@ -70,4 +78,6 @@ class Health:
 
     async def _ready(self, _: web.Request) -> web.Response:
         failing = await self.failing()
-        return web.json_response({"ready": not failing, "failing": failing}, status=503 if failing else 200)
+        return web.json_response(
+            {"ready": not failing, "failing": failing}, status=503 if failing else 200
+        )

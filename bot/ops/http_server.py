@@ -1,9 +1,10 @@
 """The process's HTTP server: whoever reaches its port can take neither its files nor its time.
 
-A connection that sends no whole request is closed after IDLE_SECONDS, whether it is new, kept alive or trickles. There
-are at most MAX_CONNECTIONS, and far fewer than the process may have files: a further one takes the place of the oldest
-that waits. Answers leave at most ANSWERS_PER_SECOND times a second, first come first served; only an update that was
-taken in (a POST answered 200) never waits in that line.
+A connection that sends no whole request is closed after IDLE_SECONDS, whether it is new, kept alive
+or trickles. There are at most MAX_CONNECTIONS, and far fewer than the process may have files: a
+further one takes the place of the oldest that waits. Answers leave at most ANSWERS_PER_SECOND times
+a second, first come first served; only an update that was taken in (a POST answered 200) never
+waits in that line.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ BACKLOG = 64
 """So many connections the system accepts before one of them is looked at."""
 ANSWERS_PER_SECOND = 100
 LINGERING_SECONDS = 1.0
-"""For how long the rest of a body that was refused is read and thrown away, so that the refusal is heard."""
+"""For how long the rest of a body that was refused is read and thrown away, so that the refusal is
+heard.
+"""
 LEAVING_SECONDS = 5.0
 
 _WHY = {
@@ -38,10 +41,19 @@ _WHY = {
 
 
 class HttpServer:
-    """Routes on one address, open inside `async with`. `setting` names its port in the sentence of a failure."""
+    """Routes on one address, open inside `async with`.
+
+    `setting` names its port in the sentence of a failure.
+    """
 
     def __init__(
-        self, host: str, port: int, routes: Sequence[web.RouteDef], *, setting: str = "PORT", idle: float = IDLE_SECONDS
+        self,
+        host: str,
+        port: int,
+        routes: Sequence[web.RouteDef],
+        *,
+        setting: str = "PORT",
+        idle: float = IDLE_SECONDS,
     ) -> None:
         self.port = port
         """Once open, the port in use: 0 asks for any free one."""
@@ -65,11 +77,15 @@ class HttpServer:
         self._max_connections = min(MAX_CONNECTIONS, file_limit() // SHARE_OF_FILES)
         loop = asyncio.get_running_loop()
         try:
-            self._listener = await loop.create_server(self._accept, self._host, self.port, backlog=BACKLOG)
+            self._listener = await loop.create_server(
+                self._accept, self._host, self.port, backlog=BACKLOG
+            )
         except OSError as error:
             await self._runner.cleanup()
             why = _WHY.get(error.errno or 0, "the system refuses it")
-            raise StartError(f"{self._setting} {self.port} cannot be opened on {self._host}: {why}.") from None
+            raise StartError(
+                f"{self._setting} {self.port} cannot be opened on {self._host}: {why}."
+            ) from None
         self.port = self._listener.sockets[0].getsockname()[1]
         return self
 
@@ -78,9 +94,13 @@ class HttpServer:
         await self._runner.cleanup()
 
     def opened(self, connection: Connection, transport: asyncio.Transport) -> None:
-        """Count a new connection in; where there are too many, cut the oldest that waits for something."""
+        """Count a new connection in; where there are too many, cut the oldest that waits for
+        something.
+        """
         while len(self._open) >= self._max_connections:
-            oldest = next((one for one in self._open if one not in self._working), next(iter(self._open)))
+            oldest = next(
+                (one for one in self._open if one not in self._working), next(iter(self._open))
+            )
             self._open.pop(oldest).abort()  # a mere close would wait for a reader that never reads
         self._open[connection] = transport
 
@@ -90,7 +110,10 @@ class HttpServer:
 
     def _accept(self) -> Connection:
         return Connection(
-            self, cast("web.Server", self._runner.server), loop=asyncio.get_running_loop(), **self._options
+            self,
+            cast("web.Server", self._runner.server),
+            loop=asyncio.get_running_loop(),
+            **self._options,
         )
 
     @web.middleware

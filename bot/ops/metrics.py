@@ -1,9 +1,10 @@
-"""Every number the bot tells of itself, declared here and nowhere else, and the route that tells them: `/metrics`.
+"""Every number the bot tells of itself, declared here and nowhere else, and the route that tells
+them: `/metrics`.
 
-They are this process's own, in a registry of their own, and cost no question to the database. However many ask, they
-are written out at most once in FRESH_SECONDS for each format. No label names a person,
-a Place or a Session. What waits is the database's to tell: the deploy notes
-name the query.
+They are this process's own, in a registry of their own, and cost no question to the database.
+However many ask, they are written out at most once in FRESH_SECONDS for each format. No label names
+a person, a Place or a Session. What waits is the database's to tell: the deploy notes name the
+query.
 """
 
 from __future__ import annotations
@@ -31,23 +32,40 @@ class Metrics:
         self._copies: dict[str, tuple[float, bytes]] = {}
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self.updates = Counter("bot_updates", "Updates taken in from Telegram, by kind", ["kind"], registry=registry)
+        self.updates = Counter(
+            "bot_updates", "Updates taken in from Telegram, by kind", ["kind"], registry=registry
+        )
         self.batches = Counter(
-            "bot_batches", "Batches whose fate was recorded, by that fate", ["state"], registry=registry
+            "bot_batches",
+            "Batches whose fate was recorded, by that fate",
+            ["state"],
+            registry=registry,
         )
         self.turn_seconds = Histogram(
-            "bot_turn_seconds", "From a claimed question to its sent answer", buckets=TURN_SECONDS, registry=registry
+            "bot_turn_seconds",
+            "From a claimed question to its sent answer",
+            buckets=TURN_SECONDS,
+            registry=registry,
         )
         self.model_calls = Counter(
-            "bot_model_calls", "Calls of a model, by how they ended", ["model", "end"], registry=registry
+            "bot_model_calls",
+            "Calls of a model, by how they ended",
+            ["model", "end"],
+            registry=registry,
         )
-        self.tokens = Counter("bot_tokens", "Tokens billed, by model and kind", ["model", "kind"], registry=registry)
+        self.tokens = Counter(
+            "bot_tokens", "Tokens billed, by model and kind", ["model", "kind"], registry=registry
+        )
         self.clock_skew = Gauge(
-            "bot_clock_skew_seconds", "The host's clock less Telegram's, by fresh updates", registry=registry
+            "bot_clock_skew_seconds",
+            "The host's clock less Telegram's, by fresh updates",
+            registry=registry,
         )
         self._lanes = Gauge("bot_lanes_held", "Lanes this process holds now", registry=registry)
         self._last_poll = Gauge(
-            "bot_last_poll_timestamp_seconds", "When Telegram last answered a poll; 0: never", registry=registry
+            "bot_last_poll_timestamp_seconds",
+            "When Telegram last answered a poll; 0: never",
+            registry=registry,
         )
 
     def watch_lanes(self, held: Callable[[], int]) -> None:

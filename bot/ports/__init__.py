@@ -1,23 +1,30 @@
 """The Protocols between the core and the world, and the values that cross them.
 
-One rule runs through all of them: what belongs to a person takes the Owner as its first argument and filters by it.
-Ids that came in as input (callback data, tool arguments, deep links) are never authority. An implementation raises
-only members of the tree in `errors`.
+One rule runs through all of them: what belongs to a person takes the Owner as its first argument
+and filters by it. Ids that came in as input (callback data, tool arguments, deep links) are never
+authority. An implementation raises only members of the tree in `errors`.
 """
 
 from __future__ import annotations
 
 from bot.ports.files import Files, Transcribe
-from bot.ports.model import Bill, Completion, CountTokens, Json, Model, Request, Scale, Scales
-from bot.ports.people import Books, Chats, Hold, Note, Notes, Owners, Preferences
+from bot.ports.model import (
+    Completion,
+    CountTokens,
+    Json,
+    Model,
+    Request,
+    TokenRatio,
+    TokenRatioStore,
+    UsageMeter,
+)
+from bot.ports.people import Chats, Note, Notes, Owners, Preferences, Reservation, UsageStore
 from bot.ports.sessions import NOTHING_USED, Archive, Hit, NewId, SessionStore
 from bot.ports.turns import Clock, Correction, Corrections, Part, Question, Reply
 
 __all__ = [
     "NOTHING_USED",
     "Archive",
-    "Bill",
-    "Books",
     "Chats",
     "Clock",
     "Completion",
@@ -26,7 +33,6 @@ __all__ = [
     "CountTokens",
     "Files",
     "Hit",
-    "Hold",
     "Json",
     "Model",
     "NewId",
@@ -38,8 +44,11 @@ __all__ = [
     "Question",
     "Reply",
     "Request",
-    "Scale",
-    "Scales",
+    "Reservation",
     "SessionStore",
+    "TokenRatio",
+    "TokenRatioStore",
     "Transcribe",
+    "UsageMeter",
+    "UsageStore",
 ]

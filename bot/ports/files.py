@@ -2,11 +2,13 @@
 
 A file stands in a message as one block:
 
-    {"type": "file", "kind": "picture" | "pdf" | "text" | "voice" | "audio", "file_id": …, "unique_id": …,
-     "name": a harmless one or "", "bytes": …, "tokens": an estimate, once it was opened, "album": where it is in one}
+    {"type": "file", "kind": "picture" | "pdf" | "text" | "voice" | "audio", "file_id": …,
+    "unique_id": …,
+     "name": a harmless one or "", "bytes": …, "tokens": an estimate, once it was opened, "album":
+     where it is in one}
 
-`file_id` is Telegram's name for it, as the update of an authenticated sender had it, and means nothing to another bot;
-`unique_id` is the same wherever the file turns up again.
+`file_id` is Telegram's name for it, as the update of an authenticated sender had it, and means
+nothing to another bot; `unique_id` is the same wherever the file turns up again.
 """
 
 from __future__ import annotations
@@ -25,4 +27,7 @@ class Transcribe(Protocol):
     """Writes down what was said."""
 
     async def __call__(self, sound: bytes, name: str) -> str:
-        """The words of the recording; `name` tells its format by its ending. Raises NotTranscribed."""
+        """The words of the recording; `name` tells its format by its ending.
+
+        Raises NotTranscribed.
+        """

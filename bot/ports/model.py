@@ -1,4 +1,6 @@
-"""The language model, in the shapes of the Messages API, and what is known of how it counts tokens."""
+"""The language model, in the shapes of the Messages API, and what is known of how it counts
+tokens.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,25 @@ class Request:
     """A type of thinking, and below how hard to try; empty: as the model does by itself."""
     effort: str = ""
     once: bool = False
-    """No request that begins alike will follow, so it is not worth a place in the provider's cache."""
+    """No request that begins alike will follow, so it is not worth a place in the provider's
+    cache.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A finished call. `stop_reason` is never None: a stream that merely ended is a ModelBusy, not a success."""
+    """A finished call.
+
+    `stop_reason` is never None: a stream that merely ended is a ModelBusy, not a success.
+    """
 
     content: tuple[Block, ...]
     stop_reason: str
     usage: Usage
     malformed: AbstractSet[str] = frozenset()
-    """The ids of its tool calls whose arguments were not one whole JSON object; their `input` is empty."""
+    """The ids of its tool calls whose arguments were not one whole JSON object; their `input` is
+    empty.
+    """
 
     @property
     def text(self) -> str:
@@ -53,11 +62,12 @@ def rough(text: str) -> int:
     return ceil(max(len(text.encode("utf-8", "replace")) / 4, len(text) / 3))
 
 
-class Bill:
+class UsageMeter:
     """What one piece of work owes so far: its calls that have ended, and the one that runs.
 
-    A call that was sent is owed from then on, with our own estimate of its prompt until the provider reports a better
-    one. So a call that is cut short, by a failure or by its person, is paid for whether or not anything was reported.
+    A call that was sent is owed from then on, with our own estimate of its prompt until the
+    provider reports a better one. So a call that is cut short, by a failure or by its person, is
+    paid for whether or not anything was reported.
     """
 
     def __init__(self) -> None:
@@ -75,7 +85,9 @@ class Bill:
         self._running = Usage(input_tokens=prompt_tokens)
 
     def begin(self, usage: Usage) -> None:
-        """The answer has begun, and the provider reports what that costs; nothing at all is no report."""
+        """The answer has begun, and the provider reports what that costs; nothing at all is no
+        report.
+        """
         self._running = usage if usage.tokens else self._running
 
     def write(self, delta: str) -> None:
@@ -87,7 +99,10 @@ class Bill:
         self._close(usage if usage.tokens else self._so_far(self._running))
 
     def break_off(self, reported: Usage | None) -> None:
-        """The call failed or was cut short. `reported`: the last that was heard of its cost; None: nothing was."""
+        """The call failed or was cut short.
+
+        `reported`: the last that was heard of its cost; None: nothing was.
+        """
         self._close(self._so_far(self._running if reported is None else reported))
 
     def add(self, usage: Usage) -> None:
@@ -133,9 +148,10 @@ class Model(Protocol):
     ) -> Completion:
         """Call the model once. Raises a ModelError.
 
-        `on_text` gets each piece of text as it arrives; `on_start` gets what is owed as soon as the answer begins;
-        `on_tool` the name of each tool that the provider begins to run by itself; `on_hidden` each piece of what is
-        written and paid for but read by nobody: thinking, and the arguments of tools.
+        `on_text` gets each piece of text as it arrives; `on_start` gets what is owed as soon as the
+        answer begins; `on_tool` the name of each tool that the provider begins to run by itself;
+        `on_hidden` each piece of what is written and paid for but read by nobody: thinking, and the
+        arguments of tools.
         """
 
 
@@ -147,18 +163,20 @@ class CountTokens(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """How a model's own counts relate to our estimates: `fixed` (tools, system) + `ratio` × estimate."""
+class TokenRatio:
+    """How a model's own counts relate to our estimates: `fixed` (tools, system) + `ratio` ×
+    estimate.
+    """
 
     ratio: float = 1.35
     fixed: float = 0.0
 
 
-class Scales(Protocol):
+class TokenRatioStore(Protocol):
     """What was learned of models' token counts."""
 
-    async def load(self, model: str) -> Scale | None:
+    async def load(self, model: str) -> TokenRatio | None:
         """What is known of this model; None: nothing yet."""
 
-    async def save(self, model: str, scale: Scale) -> None:
+    async def save(self, model: str, scale: TokenRatio) -> None:
         """Keep what is known now."""

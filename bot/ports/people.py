@@ -21,7 +21,10 @@ class Note:
 
 
 class Notes(Protocol):
-    """Notes outlive Sessions. A private chat has its own, a group sees only those made in that group."""
+    """Notes outlive Sessions.
+
+    A private chat has its own, a group sees only those made in that group.
+    """
 
     async def add(self, owner: Owner, place: Place, note: Note) -> None:
         """Store the note; a second one with the same id (a repeated operation) changes nothing."""
@@ -35,36 +38,43 @@ class Notes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """What an Owner has chosen, for every Session. None: nothing, so the operator's settings count."""
+    """What an Owner has chosen, for every Session.
+
+    None: nothing, so the operator's settings count.
+    """
 
     model: str | None = None
     persona: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
-    """What is set aside of an Owner's day for one turn before its model is called: `least` to `most` tokens.
+class Reservation:
+    """What is set aside of an Owner's day for one turn before its model is called: `minimum` to
+    `maximum` tokens.
 
     One that is older than `keep` counts no more: whoever made it has died.
     """
 
     turn: int
-    least: int
-    most: int
+    minimum: int
+    maximum: int
     keep: timedelta
 
 
-class Books(Protocol):
-    """What each Owner has used of models, by day (UTC), and what is set aside for turns that run."""
+class UsageStore(Protocol):
+    """What each Owner has used of models, by day (UTC), and what is set aside for turns that
+    run.
+    """
 
     async def add(self, owner: Owner, at: datetime, usage: Usage, turn: int) -> None:
         """Book what was used on the day of `at`; nothing is set aside for this turn any more."""
 
-    async def reserve(self, owner: Owner, at: datetime, hold: Hold, budget: int) -> int:
-        """Set aside tokens for a turn, in place of what was for the same one: how many there are, up to its most.
+    async def reserve(self, owner: Owner, at: datetime, hold: Reservation, budget: int) -> int:
+        """Set aside tokens for a turn, in place of what was for the same one: how many there are,
+        up to its most.
 
-        Where those are fewer than its least, nothing changes. What was used and what is set aside stay within `budget`
-        together, however many ask at once.
+        Where those are fewer than its least, nothing changes. What was used and what is set aside
+        stay within `budget` together, however many ask at once.
         """
 
     async def of(self, owner: Owner, at: datetime) -> Usage:
@@ -81,14 +91,19 @@ class Owners(Protocol):
         """Keep these choices; where one is None, the earlier one stays."""
 
     async def unreachable(self, owner: Owner, at: datetime) -> None:
-        """Nobody reads what is sent to this Owner in private any more: blocked, deactivated, gone."""
+        """Nobody reads what is sent to this Owner in private any more: blocked, deactivated,
+        gone.
+        """
 
     async def reached(self, owner: Owner) -> None:
         """This Owner has spoken again."""
 
 
 class Chats(Protocol):
-    """Groups that Telegram has moved to a new id. What an Owner has there moves when it is next looked for."""
+    """Groups that Telegram has moved to a new id.
+
+    What an Owner has there moves when it is next looked for.
+    """
 
     async def moved(self, chat_id: int, new_id: int) -> None:
         """Keep where this group has gone."""

@@ -21,7 +21,9 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message of a question: content blocks, and when its sender sent it (Telegram's own date)."""
+    """One message of a question: content blocks, and when its sender sent it (Telegram's own
+    date).
+    """
 
     update_id: int
     content: tuple[Block, ...]
@@ -30,14 +32,18 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Which question was corrected: the turn that answered it, and which of its messages is another one now."""
+    """Which question was corrected: the turn that answered it, and which of its messages is another
+    one now.
+    """
 
     turn: int
     part: int = 0
     of: int = 1
 
     def applied(self, asked: Sequence[Block], now: Sequence[Block]) -> tuple[Block, ...] | None:
-        """What is asked now; None where it cannot be told which of the old words were that message's."""
+        """What is asked now; None where it cannot be told which of the old words were that
+        message's.
+        """
         if self.of == 1:
             return tuple(now)
         if len(asked) != self.of or len(now) != 1 or self.part >= self.of:
@@ -71,12 +77,17 @@ class Question:
         return tuple(part.update_id for part in self.parts)
 
     def unknown_to(self, session: Session) -> Question | None:
-        """The question without the parts this Session has answered already; None when nothing is left of it."""
+        """The question without the parts this Session has answered already; None when nothing is
+        left of it.
+        """
         parts = tuple(part for part in self.parts if not session.knows(part.update_id))
         return replace(self, parts=parts) if parts else None
 
     def opened_for(self, session: Session) -> Session:
-        """The Session as this is asked in it: without the turn whose place it takes. Raises TooLate."""
+        """The Session as this is asked in it: without the turn whose place it takes.
+
+        Raises TooLate.
+        """
         if self.replaces is None:
             return session
         if (before := session.before(self.replaces.turn)) is None:
@@ -84,7 +95,10 @@ class Question:
         return before
 
     def completed(self, session: Session, content: Sequence[Block]) -> Question:
-        """The question, with what stays of the one it corrects beside its own `content`. Raises TooLate."""
+        """The question, with what stays of the one it corrects beside its own `content`.
+
+        Raises TooLate.
+        """
         if self.replaces is None:
             return self
         whole = self.replaces.applied(session.question_of(self.replaces.turn), content)
@@ -99,13 +113,16 @@ class Corrections(Protocol):
     async def of(self, lane: Lane, message_id: int) -> Correction | None:
         """What another wording of this message of the lane would correct.
 
-        None where that is not known, and where an earlier edit of it is on offer: that one has the newest words.
+        None where that is not known, and where an earlier edit of it is on offer: that one has the
+        newest words.
         """
 
     async def answer_again(self, lane: Lane, edit: int, correction: Correction) -> bool:
-        """Have an edit that was offered answered in the place of a turn, once however often its person asks.
+        """Have an edit that was offered answered in the place of a turn, once however often its
+        person asks.
 
-        Whoever asks holds the lane and goes on with what waits in it. False: there is no such offer (any more).
+        Whoever asks holds the lane and goes on with what waits in it. False: there is no such offer
+        (any more).
         """
 
     async def drop(self, lane: Lane, edit: int) -> bool:
@@ -126,13 +143,17 @@ class Reply(Protocol):
         """What `grow` has shown so far is void: the model call is being repeated."""
 
     def status(self, key: str) -> None:
-        """What is being done beside writing, named by its key in `texts`; empty: nothing. Never blocks, never fails."""
+        """What is being done beside writing, named by its key in `texts`; empty: nothing.
+
+        Never blocks, never fails.
+        """
 
     async def notice(self, key: str, **values: str) -> None:
         """Say one of our own sentences, named by its key in `texts`."""
 
     async def deliver(self, markdown: str, *, turn: int) -> None:
-        """Send the answer of this turn, in as many parts as it needs, from the first part that was not sent yet.
+        """Send the answer of this turn, in as many parts as it needs, from the first part that was
+        not sent yet.
 
         Raises ChatUnreachable when nobody can receive it, ChatBusy when Telegram asks to wait.
         """

@@ -1,8 +1,11 @@
-"""MCP servers, whose tools an operator offers to people through the model's provider: a JSON list.
+"""MCP servers, whose tools an operator offers to people through the model's provider: a JSON
+list.
 
-    [{"name": "wiki", "url": "https://mcp.example.org/v1", "authorization_token": "…", "tools": ["search"]}]
+    [{"name": "wiki", "url": "https://mcp.example.org/v1", "authorization_token": "…", "tools":
+    ["search"]}]
 
-Without `tools`, all of a server's tools are offered. An address may hold a key, so it is kept like one.
+Without `tools`, all of a server's tools are offered. An address may hold a key, so it is kept like
+one.
 """
 
 from __future__ import annotations
@@ -18,7 +21,10 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 _URL = re.compile(r"https://[^\s/]+\S*", re.ASCII)
 _WANTED = {"name", "url"}
 _POSSIBLE = {*_WANTED, "authorization_token", "tools"}
-_SHAPE = 'must be a JSON list of objects with "name" and "url", and perhaps "authorization_token" and "tools"'
+_SHAPE = (
+    'must be a JSON list of objects with "name" and "url", and perhaps '
+    '"authorization_token" and "tools"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +58,18 @@ def _servers(value: object) -> object:
 
 
 def _server(told: Any) -> McpServer:
-    if not isinstance(told, dict) or not _WANTED <= told.keys() <= _POSSIBLE or not all(map(_is_text, told.items())):
+    if (
+        not isinstance(told, dict)
+        or not _WANTED <= told.keys() <= _POSSIBLE
+        or not all(map(_is_text, told.items()))
+    ):
         raise ValueError(_SHAPE)
     if not _NAME.fullmatch(told["name"]):
         raise ValueError("holds a name that is not 1 to 64 letters, digits, _ and -")
     if not _URL.fullmatch(told["url"]):
-        raise ValueError("holds an address that is not https://, which is all that the provider reaches")
+        raise ValueError(
+            "holds an address that is not https://, which is all that the provider reaches"
+        )
     token = SecretStr(told["authorization_token"]) if "authorization_token" in told else None
     return McpServer(told["name"], SecretStr(told["url"]), token, tuple(told.get("tools", ())))
 

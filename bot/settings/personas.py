@@ -41,7 +41,9 @@ def _read(path: Path) -> Mapping[str, Persona]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         tables = {}
     if not tables or not all(_KEY.fullmatch(key) for key in tables):
-        raise ValueError("must name a TOML file with a table for each persona: [a-z0-9_-], at most 32 characters")
+        raise ValueError(
+            "must name a TOML file with a table for each persona: [a-z0-9_-], at most 32 characters"
+        )
     return {key: _persona(table) for key, table in tables.items()}
 
 

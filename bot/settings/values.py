@@ -1,4 +1,7 @@
-"""The kinds of values settings have, and what makes each of them right. A complaint never repeats the value."""
+"""The kinds of values settings have, and what makes each of them right.
+
+A complaint never repeats the value.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,11 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
-SHARED_IDS = {1087968824: "anonymous group admins", 136817688: "channels", 777000: "linked channels"}
+SHARED_IDS = {
+    1087968824: "anonymous group admins",
+    136817688: "channels",
+    777000: "linked channels",
+}
 """Senders that stand for many people at once; none of them may be let in or made an admin."""
 
 _APPENDED = re.compile(r"/(bot[^/]*|file|v\d+|messages)$")
@@ -69,7 +76,9 @@ def _one_word(value: str) -> str:
 
 
 def _words(value: object) -> object:
-    return tuple(dict.fromkeys(value.replace(",", " ").split())) if isinstance(value, str) else value
+    return (
+        tuple(dict.fromkeys(value.replace(",", " ").split())) if isinstance(value, str) else value
+    )
 
 
 def _readable(path: Path) -> Path:
@@ -86,7 +95,9 @@ def _ip_address(value: str) -> str:
     try:
         return str(ip_address(value))
     except ValueError:
-        raise ValueError("must be an IP address of this machine, such as 127.0.0.1 or 0.0.0.0") from None
+        raise ValueError(
+            "must be an IP address of this machine, such as 127.0.0.1 or 0.0.0.0"
+        ) from None
 
 
 def _webhook_url(value: str) -> str:
@@ -98,7 +109,9 @@ def _webhook_url(value: str) -> str:
 
 def _webhook_secret(value: SecretStr) -> SecretStr:
     if not _SECRET.fullmatch(value.get_secret_value()):
-        raise ValueError("must be 32 to 256 letters, digits, _ and -: make it with `openssl rand -hex 32`")
+        raise ValueError(
+            "must be 32 to 256 letters, digits, _ and -: make it with `openssl rand -hex 32`"
+        )
     return value
 
 
@@ -110,7 +123,10 @@ def _user_ids(value: object) -> object:
         raise ValueError("must be Telegram user ids (positive whole numbers), separated by commas")
     ids = frozenset(int(word) for word in words)
     for shared in sorted(ids & SHARED_IDS.keys()):
-        raise ValueError(f"must not hold {shared}: Telegram uses it for all {SHARED_IDS[shared]}, not for one person")
+        raise ValueError(
+            f"must not hold {shared}: Telegram uses it for all {SHARED_IDS[shared]}, not for one "
+            f"person"
+        )
     return ids
 
 

@@ -1,4 +1,6 @@
-"""How settings are spoken of: the table README shows, and a line for each value that is missing or wrong."""
+"""How settings are spoken of: the table README shows, and a line for each value that is missing or
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ Model = type[BaseModel]
 
 def table(model: Model) -> str:
     """The settings as a Markdown table, as README shows it."""
-    rows = [f"| `{name.upper()}` | {_default(model, name)} | {_meaning(model, name)} |" for name in model.model_fields]
+    rows = [
+        f"| `{name.upper()}` | {_default(model, name)} | {_meaning(model, name)} |"
+        for name in model.model_fields
+    ]
     return "\n".join(["| Variable | Default | Meaning |", "|---|---|---|", *rows])
 
 

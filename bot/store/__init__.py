@@ -1,1 +1,3 @@
-"""Where Sessions, archive, notes and the inbox are kept: MongoDB through either driver, or memory."""
+"""Where Sessions, archive, notes and the inbox are kept: MongoDB through either driver, or
+memory.
+"""

@@ -1,8 +1,9 @@
 """What the holder of a lane should handle next: the rule that every inbox shares.
 
-Commands, presses, edits and corrected questions go alone and keep their place. Messages that wait in a row become one
-turn: the pieces of a paste, an album, lines sent in quick succession. What stands before a command that cancels is
-overtaken. After a crash one message goes at a time, so that the one that breaks the process can be told from the rest.
+Commands, presses, edits and corrected questions go alone and keep their place. Messages that wait
+in a row become one turn: the pieces of a paste, an album, lines sent in quick succession. What
+stands before a command that cancels is overtaken. After a crash one message goes at a time, so that
+the one that breaks the process can be told from the rest.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ GATHERING = timedelta(seconds=1.2)
 """How long a message that is likely to be followed by more waits for it."""
 
 
-def leading(claim: Claim, waiting: Sequence[Entry], now: datetime) -> Batch | None:
+def next_batch(claim: Claim, waiting: Sequence[Entry], now: datetime) -> Batch | None:
     """The next batch of a lane in which these entries wait, in their order."""
     if not waiting:
         return None

@@ -1,8 +1,10 @@
-"""Between entities and documents: only here, and in `personal`, are the camelCase names of stored fields known.
+"""Between entities and documents: only here, and in `personal`, are the camelCase names of stored
+fields known.
 
-Reading is tolerant: unknown fields are ignored, absent ones get their defaults, an older `schemaVersion` is lifted
-step by step, so that replicas of two versions can run side by side. Writing is strict: real dates in UTC, cut to the
-millisecond BSON keeps, and strings that BSON can carry. No driver is imported, so the in-memory store shares it all.
+Reading is tolerant: unknown fields are ignored, absent ones get their defaults, an older
+`schemaVersion` is lifted step by step, so that replicas of two versions can run side by side.
+Writing is strict: real dates in UTC, cut to the millisecond BSON keeps, and strings that BSON can
+carry. No driver is imported, so the in-memory store shares it all.
 """
 
 from __future__ import annotations
@@ -31,21 +33,21 @@ from bot.session import (
     Usage,
     clean,
 )
-from bot.store.blocks import pack, unpack, weight
-from bot.store.filters import says
+from bot.store.filters import matches
+from bot.store.stored_blocks import pack, unpack, weight
 
 log = logging.getLogger(__name__)
 
 Document = dict[str, Any]
 Upgrade = Callable[[Document], Document]
 
-MOST_BYTES = 1_000_000
-MOST_MESSAGES = 400
+MAX_BYTES = 1_000_000
+MAX_MESSAGES = 400
 UPGRADES: Mapping[int, Upgrade] = {}
 """By the version it starts from: how a document becomes one of the next version."""
 
 
-def moment(at: datetime) -> datetime:
+def bson_datetime(at: datetime) -> datetime:
     """The moment as BSON keeps it: UTC, whole milliseconds."""
     if at.tzinfo is None:
         raise ValueError("a moment needs its time zone")
@@ -58,7 +60,7 @@ def from_message(message: Message) -> Document:
         "turn": message.turn,
         "role": message.role,
         "content": [pack(block) for block in message.content],
-        "at": moment(message.at),
+        "at": bson_datetime(message.at),
         "tokens": message.tokens,
     }
 
@@ -66,7 +68,12 @@ def from_message(message: Message) -> Document:
 def to_message(document: Document) -> Message:
     content = tuple(unpack(block) for block in document["content"])
     return Message(
-        document["seq"], document["turn"], document["role"], content, document["at"], document.get("tokens", 0)
+        document["seq"],
+        document["turn"],
+        document["role"],
+        content,
+        document["at"],
+        document.get("tokens", 0),
     )
 
 
@@ -80,13 +87,13 @@ def hits_in(sessions: Iterable[Document], wanted: Sequence[str]) -> list[Hit]:
         Hit(session["_id"], to_message(message))
         for session in sessions
         for message in session["messages"]
-        if says(message["content"], wanted)
+        if matches(message["content"], wanted)
     ]
 
 
-def latest(hits: Iterable[Hit], most: int) -> list[Hit]:
-    """The `most` latest of them, the latest first."""
-    return sorted(hits, key=lambda hit: (hit.message.at, hit.message.seq), reverse=True)[:most]
+def latest(hits: Iterable[Hit], maximum: int) -> list[Hit]:
+    """The `maximum` latest of them, the latest first."""
+    return sorted(hits, key=lambda hit: (hit.message.at, hit.message.seq), reverse=True)[:maximum]
 
 
 def from_summary(summary: Summary) -> Document:
@@ -96,7 +103,7 @@ def from_summary(summary: Summary) -> Document:
         "epoch": summary.epoch,
         "tokens": summary.tokens,
         "model": summary.model,
-        "at": moment(summary.at),
+        "at": bson_datetime(summary.at),
         "gaps": [{"from": gap.start, "to": gap.end} for gap in summary.gaps],
     }
 
@@ -128,7 +135,11 @@ def to_task(document: Document | None) -> Task | None:
     if document is None:
         return None
     steps = tuple(Step(step["text"], step["status"]) for step in document["steps"])
-    return Task(document["goal"], steps, tuple(Fact(fact["name"], fact["value"]) for fact in document["facts"]))
+    return Task(
+        document["goal"],
+        steps,
+        tuple(Fact(fact["name"], fact["value"]) for fact in document["facts"]),
+    )
 
 
 def from_usage(usage: Usage) -> Document:
@@ -155,12 +166,18 @@ def from_prompt(prompt: PromptSize) -> Document:
 
 
 def from_compaction(state: CompactionState) -> Document:
-    next_at = moment(state.next_at) if state.next_at else None
-    return {"fails": state.fails, "nextAt": next_at, "recent": [moment(at) for at in state.recent]}
+    next_at = bson_datetime(state.next_at) if state.next_at else None
+    return {
+        "fails": state.fails,
+        "nextAt": next_at,
+        "recent": [bson_datetime(at) for at in state.recent],
+    }
 
 
 def to_compaction(document: Document) -> CompactionState:
-    return CompactionState(document.get("fails", 0), document.get("nextAt"), tuple(document.get("recent", ())))
+    return CompactionState(
+        document.get("fails", 0), document.get("nextAt"), tuple(document.get("recent", ()))
+    )
 
 
 def from_session(session: Session) -> Document:
@@ -171,8 +188,8 @@ def from_session(session: Session) -> Document:
         "threadId": session.thread_id,
         "status": session.status,
         "title": clean(session.title),
-        "createdAt": moment(session.created_at),
-        "lastActive": moment(session.last_active),
+        "createdAt": bson_datetime(session.created_at),
+        "lastActive": bson_datetime(session.last_active),
         "revision": session.revision,
         "nextSeq": session.next_seq,
         "messages": [from_message(message) for message in session.messages],
@@ -205,13 +222,17 @@ def to_session(document: Document) -> Session:
         task=to_task(document.get("task")),
         turns=tuple(document.get("turns", ())),
         usage=to_usage(document.get("usage") or {}),
-        prompt=PromptSize(context.get("tokens", 0), context.get("epoch", 0), context.get("model", "")),
+        prompt=PromptSize(
+            context.get("tokens", 0), context.get("epoch", 0), context.get("model", "")
+        ),
         compaction=to_compaction(document.get("compaction") or {}),
     )
     return _with_honest_summary(session)
 
 
-def upgraded(document: Document, steps: Mapping[int, Upgrade] = UPGRADES, version: int = SCHEMA_VERSION) -> Document:
+def upgraded(
+    document: Document, steps: Mapping[int, Upgrade] = UPGRADES, version: int = SCHEMA_VERSION
+) -> Document:
     """`document` as the running version would have written it; a newer one is left as it is."""
     for number in range(document.get("schemaVersion", version), version):
         document = steps[number](document)
@@ -221,8 +242,9 @@ def upgraded(document: Document, steps: Mapping[int, Upgrade] = UPGRADES, versio
 def turn_update(session: Session, turn: ClosedTurn) -> Document:
     """The one update that makes the stored Session absorb `turn`.
 
-    One that takes another's place sets the messages as a whole, since MongoDB does not take some out of an array and
-    add others to it at once: then the filter must see to it that no compaction has changed them.
+    One that takes another's place sets the messages as a whole, since MongoDB does not take some
+    out of an array and add others to it at once: then the filter must see to it that no compaction
+    has changed them.
     """
     fields: Document = {"context": from_prompt(turn.prompt), "task": from_task(turn.task)}
     if turn.title and not session.title:
@@ -236,7 +258,12 @@ def turn_update(session: Session, turn: ClosedTurn) -> Document:
     else:
         fields["messages"] = [*(from_message(message) for message in session.messages), *added]
         fields["nextSeq"] = session.next_seq + len(added)
-    return {"$push": pushed, "$inc": counted, "$max": {"lastActive": moment(turn.at)}, "$set": fields}
+    return {
+        "$push": pushed,
+        "$inc": counted,
+        "$max": {"lastActive": bson_datetime(turn.at)},
+        "$set": fields,
+    }
 
 
 def as_stored(turn: ClosedTurn) -> ClosedTurn:
@@ -246,12 +273,14 @@ def as_stored(turn: ClosedTurn) -> ClosedTurn:
         messages=tuple(to_message(from_message(message)) for message in turn.messages),
         task=to_task(from_task(turn.task)),
         title=clean(turn.title),
-        at=moment(turn.at),
+        at=bson_datetime(turn.at),
     )
 
 
-def holds(document: Document, turn: ClosedTurn) -> bool:
-    """Whether exactly this turn was committed: ids alone could be those of another replica's try at it."""
+def contains_turn(document: Document, turn: ClosedTurn) -> bool:
+    """Whether exactly this turn was committed: ids alone could be those of another replica's try at
+    it.
+    """
     wanted = [from_message(message) for message in turn.messages]
     places = {message["seq"] for message in wanted}
     stored = [message for message in document["messages"] if message["seq"] in places]
@@ -259,13 +288,15 @@ def holds(document: Document, turn: ClosedTurn) -> bool:
 
 
 def require_room(session: Session, turn: ClosedTurn) -> None:
-    """Refuse a turn that MongoDB would take today but that makes every later load and commit dear.
+    """Refuse a turn that MongoDB would take today but that makes every later load and commit
+    dear.
 
-    The Session in hand can only be larger than the stored one: nothing but a commit adds to it, and ours is next.
+    The Session in hand can only be larger than the stored one: nothing but a commit adds to it, and
+    ours is next.
     """
     messages = (*session.messages, *turn.messages)
     summary = weight(session.summary.text) if session.summary else 0
-    if len(messages) > MOST_MESSAGES or summary + sum(map(_message_weight, messages)) > MOST_BYTES:
+    if len(messages) > MAX_MESSAGES or summary + sum(map(_message_weight, messages)) > MAX_BYTES:
         raise SessionTooLarge
 
 
@@ -278,7 +309,10 @@ def _with_honest_summary(session: Session) -> Session:
     first = session.messages[0].seq if session.messages else session.next_seq
     if session.summary and session.summary.up_to >= first:
         log.warning(
-            "Session %s: its summary claims seq %d, its messages begin at %d", session.id, session.summary.up_to, first
+            "Session %s: its summary claims seq %d, its messages begin at %d",
+            session.id,
+            session.summary.up_to,
+            first,
         )
         session.summary = replace(session.summary, up_to=first - 1)
     return session

@@ -1,8 +1,8 @@
 """Filters that carry the Owner: the one way a query of this package begins.
 
-Only equality with plain values can be said of a field here, so a mapping such as ``{"$ne": ""}`` that slipped in as an
-id is refused before a command is made; words that are searched for are escaped. Limits on dates are added by the store
-that needs them.
+Only equality with plain values can be said of a field here, so a mapping such as ``{"$ne": ""}``
+that slipped in as an id is refused before a command is made; words that are searched for are
+escaped. Limits on dates are added by the store that needs them.
 """
 
 from __future__ import annotations
@@ -26,18 +26,22 @@ def owned(owner: Owner, **equal: str | int | None) -> dict[str, Any]:
     return {"ownerId": owner.id, **equal}
 
 
-def itself(owner: Owner) -> dict[str, Any]:
+def owner_document(owner: Owner) -> dict[str, Any]:
     """The one document about `owner`."""
     return {"_id": owned(owner)["ownerId"]}
 
 
 def on_day(owner: Owner, at: datetime) -> dict[str, Any]:
     """What `owner` has used on the day of this moment."""
-    return owned(owner) | {"day": at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)}
+    return owned(owner) | {
+        "day": at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    }
 
 
 def active(owner: Owner, place: Place) -> dict[str, Any]:
-    """The active Session of an Owner in a Place; the literal status is what makes its index usable."""
+    """The active Session of an Owner in a Place; the literal status is what makes its index
+    usable.
+    """
     return owned(owner, chatId=place.chat_id, threadId=place.thread_id, status="active")
 
 
@@ -51,30 +55,46 @@ def alive(lifetime: Lifetime, at: datetime, now: datetime) -> dict[str, Any]:
     return {"createdAt": {"$gte": now - lifetime.max_age}, "$or": [idle, resumable]}
 
 
-def noted(owner: Owner, place: Place, **equal: str) -> dict[str, Any]:
-    """An Owner's Notes that may be seen in a Place: a group's own, or (chat null) the private ones."""
+def visible_notes(owner: Owner, place: Place, **equal: str) -> dict[str, Any]:
+    """An Owner's Notes that may be seen in a Place: a group's own, or (chat null) the private
+    ones.
+    """
     return owned(owner, chatId=None if place.is_private else place.chat_id, **equal)
 
 
 def seen_from(owner: Owner, place: Place) -> dict[str, Any]:
-    """The Sessions of any status that may be read in a Place: in private all of the Owner's, in a group its own."""
-    return owned(owner) if place.is_private else owned(owner, chatId=place.chat_id, threadId=place.thread_id)
+    """The Sessions of any status that may be read in a Place: in private all of the Owner's, in a
+    group its own.
+    """
+    return (
+        owned(owner)
+        if place.is_private
+        else owned(owner, chatId=place.chat_id, threadId=place.thread_id)
+    )
 
 
-def among(owner: Owner, field: str, ids: Sequence[str]) -> dict[str, Any]:
+def id_in(owner: Owner, field: str, ids: Sequence[str]) -> dict[str, Any]:
     """What belongs to `owner` and has one of these ids in `field`."""
     for one in ids:
         owned(owner, **{field: one})
     return owned(owner) | {field: {"$in": list(ids)}}
 
 
-def saying(wanted: Sequence[str], content: str) -> dict[str, Any]:
-    """Content whose texts have all `wanted` words or parts of words in them, in any case; each taken literally."""
+def text_matches(wanted: Sequence[str], content: str) -> dict[str, Any]:
+    """Content whose texts have all `wanted` words or parts of words in them, in any case; each
+    taken literally.
+    """
     texts = f"{content}.text"
-    return {"$and": [{texts: {"$regex": re.escape(part), "$options": "i"}} for part in wanted]} if wanted else {}
+    return (
+        {"$and": [{texts: {"$regex": re.escape(part), "$options": "i"}} for part in wanted]}
+        if wanted
+        else {}
+    )
 
 
-def says(content: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> bool:
+def matches(content: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> bool:
     """The same about content in hand."""
     texts = [str(block["text"]) for block in content if "text" in block]
-    return all(any(re.search(re.escape(part), text, re.IGNORECASE) for text in texts) for part in wanted)
+    return all(
+        any(re.search(re.escape(part), text, re.IGNORECASE) for text in texts) for part in wanted
+    )

@@ -66,5 +66,7 @@ class ClockSkew:
 def _dates(*updates: Json) -> Iterator[float]:
     """When messages were sent; the dates of edits and presses are those of older messages."""
     for update in updates:
-        if isinstance(message := update.get("message"), dict) and isinstance(date := message.get("date"), int):
+        if isinstance(message := update.get("message"), dict) and isinstance(
+            date := message.get("date"), int
+        ):
             yield float(date)

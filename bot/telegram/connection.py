@@ -1,7 +1,9 @@
-"""python-telegram-bot over connections of our own, for answers that are not Telegram's: a proxy's page, half a body.
+"""python-telegram-bot over connections of our own, for answers that are not Telegram's: a proxy's
+page, half a body.
 
-The library prints such a body, which may hold what people wrote, and trips over JSON that is no object. Here it is a
-NetworkError like any other break on the way: whether the request was carried out, nobody can say.
+The library prints such a body, which may hold what people wrote, and trips over JSON that is no
+object. Here it is a NetworkError like any other break on the way: whether the request was carried
+out, nobody can say.
 """
 
 from __future__ import annotations
@@ -39,10 +41,15 @@ class Connection(HTTPXRequest):
     """The library's connections, with our reading of what comes back."""
 
     async def fetch(self, url: str, most_bytes: int) -> bytes:
-        """A file. The library would read one of any size. Raises FileGone, FileTooLarge or FileUnavailable."""
+        """A file.
+
+        The library would read one of any size. Raises FileGone, FileTooLarge or FileUnavailable.
+        """
         got = bytearray()
         try:
-            async with self._client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response:
+            async with self._client.stream(
+                "GET", url, headers={"Accept-Encoding": "identity"}
+            ) as response:
                 if response.status_code == HTTPStatus.NOT_FOUND:
                     raise FileGone
                 response.raise_for_status()
@@ -61,6 +68,8 @@ class Connection(HTTPXRequest):
             answer = json.loads(payload.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             answer = None
-        if not isinstance(answer, dict) or ("result" not in answer and answer.get("ok") is not False):
+        if not isinstance(answer, dict) or (
+            "result" not in answer and answer.get("ok") is not False
+        ):
             raise NetworkError("the answer is not one of the Bot API")
         return answer

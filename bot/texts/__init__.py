@@ -1,7 +1,7 @@
 """Every sentence the bot says in its own name, in every language it speaks.
 
-One JSON file a language, all with the same keys and placeholders. A sentence is plain text: it is sent literally, so a
-value put into it can never turn into markup.
+One JSON file a language, all with the same keys and placeholders. A sentence is plain text: it is
+sent literally, so a value put into it can never turn into markup.
 """
 
 from __future__ import annotations
@@ -30,20 +30,28 @@ def text(key: str, language: Language, /, **values: str) -> str:
 @cache
 def table(language: Language) -> Mapping[str, str]:
     """All sentences of one language."""
-    loaded: Mapping[str, str] = json.loads(files(__name__).joinpath(f"{language}.json").read_text(encoding="utf-8"))
+    loaded: Mapping[str, str] = json.loads(
+        files(__name__).joinpath(f"{language}.json").read_text(encoding="utf-8")
+    )
     return loaded
 
 
 def language_of(code: str | None) -> Language:
-    """The language to speak to somebody whose Telegram runs in `code` (such as "ru-RU"); English where in doubt."""
+    """The language to speak to somebody whose Telegram runs in `code` (such as "ru-RU"); English
+    where in doubt.
+    """
     spoken = (code or "").lower().partition("-")[0]
     return next((language for language in LANGUAGES if language == spoken), "en")
 
 
 def duration(span: timedelta, language: Language) -> str:
-    """`span` in words, in the largest unit that divides it ("30 minutes"); it stands after "after", "через"."""
+    """`span` in words, in the largest unit that divides it ("30 minutes"); it stands after "after",
+    "через".
+    """
     seconds = int(span.total_seconds())
-    unit, size = next((unit for unit in _UNITS if seconds % unit[1] == 0 and seconds >= unit[1]), _UNITS[-1])
+    unit, size = next(
+        (unit for unit in _UNITS if seconds % unit[1] == 0 and seconds >= unit[1]), _UNITS[-1]
+    )
     count = seconds // size
     forms = text(f"unit_{unit}", language).split("|")
     return f"{count} {forms[_FORM[language](count)]}"
@@ -51,7 +59,7 @@ def duration(span: timedelta, language: Language) -> str:
 
 def rounded(span: timedelta) -> timedelta:
     """At least `span`, in a number of seconds, minutes or hours that one can say."""
-    size = next((size for least, size in _STEPS if span.total_seconds() > least), 10)
+    size = next((size for minimum, size in _STEPS if span.total_seconds() > minimum), 10)
     return timedelta(seconds=math.ceil(span.total_seconds() / size) * size)
 
 

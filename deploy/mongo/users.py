@@ -1,10 +1,12 @@
-"""Makes a mongod that knows only its root user ready for the bot: a replica set of one, the roles, a user for each.
+"""Makes a mongod that knows only its root user ready for the bot: a replica set of one, the roles,
+a user for each.
 
-Safe to repeat: what exists is set anew, so a changed password or the collections of a new release take effect at the
-next start. No role but root's can drop anything or say what the view shows: whoever could would make it show text to
-`viewer`. What MongoDB cannot forbid to `schema`: an index that makes documents expire, a validator that lets all pass.
-`viewer` and `reader` are for people: the first sees counts and ids
-without a word of text, the second reads every word and is for the rare case that needs it.
+Safe to repeat: what exists is set anew, so a changed password or the collections of a new release
+take effect at the next start. No role but root's can drop anything or say what the view shows:
+whoever could would make it show text to `viewer`. What MongoDB cannot forbid to `schema`: an index
+that makes documents expire, a validator that lets all pass. `viewer` and `reader` are for people:
+the first sees counts and ids without a word of text, the second reads every word and is for the
+rare case that needs it.
 """
 
 # ruff: noqa: INP001 - run as a file inside the bot's image; deploy is no package
@@ -21,11 +23,22 @@ from pymongo import MongoClient
 from pymongo.database import Database
 from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
 
-from bot.store.shape import OVERVIEW
+from bot.store.mongo.collections import OVERVIEW
 
 Document = dict[str, Any]
 
-COLLECTIONS = ("sessions", "archive", "inbox", "lanes", "owners", "notes", "usage", "chats", "models", "leases")
+COLLECTIONS = (
+    "sessions",
+    "archive",
+    "inbox",
+    "lanes",
+    "owners",
+    "notes",
+    "usage",
+    "chats",
+    "models",
+    "leases",
+)
 VIEW = "sessions_overview"
 
 _PATIENCE_MS = 120_000
@@ -36,7 +49,9 @@ _PASSWORD = re.compile(r"[A-Za-z0-9_-]{16,}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What one user may do: on each collection, on the view, and on the database as such (never reading)."""
+    """What one user may do: on each collection, on the view, and on the database as such (never
+    reading).
+    """
 
     name: str
     collections: tuple[str, ...] = ()
@@ -49,7 +64,9 @@ class Role:
         return f"MONGODB_{self.name.upper()}_PASSWORD"
 
     def privileges(self, database: str) -> list[Document]:
-        granted = {"": self.database, VIEW: self.view} | dict.fromkeys(COLLECTIONS, self.collections)
+        granted = {"": self.database, VIEW: self.view} | dict.fromkeys(
+            COLLECTIONS, self.collections
+        )
         return [
             {"resource": {"db": database, "collection": name}, "actions": list(actions)}
             for name, actions in granted.items()
@@ -79,7 +96,10 @@ ROLES = (
 
 
 def prepare(environ: Mapping[str, str]) -> None:
-    """Everything, as the variables say. Raises SystemExit with one sentence when it cannot be done."""
+    """Everything, as the variables say.
+
+    Raises SystemExit with one sentence when it cannot be done.
+    """
     host = environ.get("MONGODB_HOST") or "mongo:27017"
     root = {"username": "root", "password": _password(environ, "MONGODB_ROOT_PASSWORD")}
     passwords = {role: _password(environ, role.variable) for role in ROLES}
@@ -97,14 +117,19 @@ def prepare(environ: Mapping[str, str]) -> None:
     except OperationFailure as error:
         if error.code != _LOGIN_REFUSED:
             raise
-        raise SystemExit("MongoDB refuses MONGODB_ROOT_PASSWORD: it must be the one of the very first start.") from None
+        raise SystemExit(
+            "MongoDB refuses MONGODB_ROOT_PASSWORD: it must be the one of the very first start."
+        ) from None
 
 
 def _password(environ: Mapping[str, str], name: str) -> str:
     """A value that can stand in an address unescaped."""
     value = environ.get(name, "")
     if not _PASSWORD.fullmatch(value):
-        raise SystemExit(f"{name} must be at least 16 letters, digits, - or _: make it with `openssl rand -hex 24`.")
+        raise SystemExit(
+            f"{name} must be at least 16 letters, digits, - or _: make it with `openssl rand "
+            f"-hex 24`."
+        )
     return value
 
 
@@ -114,7 +139,9 @@ def _client(host: str, **options: Any) -> MongoClient[Document]:
 
 def _initiate(client: MongoClient[Document], host: str) -> None:
     try:
-        client.admin.command("replSetInitiate", {"_id": "rs0", "members": [{"_id": 0, "host": host}]})
+        client.admin.command(
+            "replSetInitiate", {"_id": "rs0", "members": [{"_id": 0, "host": host}]}
+        )
     except OperationFailure as error:
         if error.code != _ALREADY_INITIALIZED:
             raise

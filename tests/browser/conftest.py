@@ -1,7 +1,8 @@
-"""The demo in a real Chromium: `bot demo` as a process, and pages that note whatever they should not do.
+"""The demo in a real Chromium: `bot demo` as a process, and pages that note whatever they should
+not do.
 
-Two people talk on one page as they would on two phones. A page fails its test when it writes an error to the console,
-throws, or asks anybody but the demo for anything.
+Two people talk on one page as they would on two phones. A page fails its test when it writes an
+error to the console, throws, or asks anybody but the demo for anything.
 """
 
 from __future__ import annotations
@@ -90,7 +91,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 def browser() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
-        reason = "no Chromium: install it to have the demo's page tested (Debian: apt-get install chromium libatomic1)"
+        reason = (
+            "no Chromium: install it to have the demo's page tested (Debian: apt-get "
+            "install chromium libatomic1)"
+        )
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
@@ -100,7 +104,7 @@ def browser() -> Iterator[Browser]:
 
 
 @dataclass
-class Visit:
+class HttpExchange:
     """The page as one visitor has it open. `faults` is what must not happen."""
 
     page: Page
@@ -146,16 +150,25 @@ class Visit:
 
 
 @pytest.fixture
-def visit(browser: Browser, demo: Demo) -> Iterator[Callable[..., Visit]]:
+def visit(browser: Browser, demo: Demo) -> Iterator[Callable[..., HttpExchange]]:
     """Open the page; at the end it must have kept to the rules."""
     visits = []
 
-    def opened(width: int = 1280, locale: str = "en-US", address: str = "", *, tour: bool = False, **options) -> Visit:
+    def opened(
+        width: int = 1280,
+        locale: str = "en-US",
+        address: str = "",
+        *,
+        tour: bool = False,
+        **options,
+    ) -> HttpExchange:
         size = ViewportSize(width=width, height=800)
-        still = {"reduced_motion": "reduce"} | options  # what moves on the page is drawn by the processor here
+        still = {
+            "reduced_motion": "reduce"
+        } | options  # what moves on the page is drawn by the processor here
         page = browser.new_context(viewport=size, locale=locale, **still).new_page()
         page.set_default_timeout(PATIENCE_MS)
-        shown = Visit(page, address or demo.address)
+        shown = HttpExchange(page, address or demo.address)
         shown.watch()
         page.goto(shown.address)
         shown.find(".people button").first.wait_for()

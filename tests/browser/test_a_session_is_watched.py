@@ -17,7 +17,9 @@ def press(shown, button):
 def introduce(shown, name):
     shown.say(f"My name is {name}")
     shown.hears(f"Nice to meet you, {name}!")
-    expect(shown.find(".session [data-part=messages]")).to_contain_text(f"Nice to meet you, {name}!")
+    expect(shown.find(".session [data-part=messages]")).to_contain_text(
+        f"Nice to meet you, {name}!"
+    )
     return shown.session_id()
 
 
@@ -40,7 +42,9 @@ def test_the_document_grows_turn_by_turn_and_counts_down(visit):
     revision = int(shown.find(".head .revision dd").inner_text())
     shown.say("What is my name?")
     expect(shown.find(".head .revision dd")).to_have_text(str(revision + 1))
-    expect(shown.find(".session .role.user").last.locator("+ .words")).to_have_text("What is my name?")
+    expect(shown.find(".session .role.user").last.locator("+ .words")).to_have_text(
+        "What is my name?"
+    )
     expect(shown.find(".head .expires dd")).to_have_text(re.compile(r"^(30:00|29:5\d)$"))
     before = shown.find(".head .expires dd").inner_text()
     expect(shown.find(".head .expires dd")).not_to_have_text(before)

@@ -18,7 +18,7 @@ FOCUS = """() => {
     const ringed = node.matches("[type=file]") ? node.parentNode : node;
     return [node.id || node.className, getComputedStyle(ringed).outlineStyle !== "none"];
 }"""
-MOST_STOPS = 60
+MAX_STOPS = 60
 GREETING = {
     "en-US": "echo **Hello** `code` https://example.com",
     "ru-RU": "повтори **Привет** `код` https://example.com",
@@ -88,18 +88,31 @@ def test_the_language_can_be_switched_and_all_words_follow(visit):
 
 
 def test_everything_is_reached_with_the_keyboard(visit):
-    """From the top: people, messages, an answer to the last one, then the buttons beside the chat."""
+    """From the top: people, messages, an answer to the last one, then the buttons beside the
+    chat.
+    """
     shown = visit()
     shown.say("echo anybody here")
     shown.hears("anybody here")
     shown.find(".people button").first.focus()
     reached, unseen = [""], []
-    while reached[-1] != "log" and len(reached) < MOST_STOPS:
+    while reached[-1] != "log" and len(reached) < MAX_STOPS:
         shown.page.keyboard.press("Tab")
         name, seen = shown.page.evaluate(FOCUS)
         reached.append(name)
-        unseen += [name] if name and not seen else []  # nameless: the page itself, while something is drawn anew
-    assert {"scroll", "round send", "hour", "restart", "summariser", "steal", "papers", "log"} <= set(reached)
+        unseen += (
+            [name] if name and not seen else []
+        )  # nameless: the page itself, while something is drawn anew
+    assert {
+        "scroll",
+        "round send",
+        "hour",
+        "restart",
+        "summariser",
+        "steal",
+        "papers",
+        "log",
+    } <= set(reached)
     assert unseen == []
     shown.find(".scroll").focus()
     shown.page.keyboard.press("ArrowUp")

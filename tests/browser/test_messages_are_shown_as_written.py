@@ -1,4 +1,5 @@
-"""What a person or a model writes is shown, never run; what the Bot API marks is shown as marked; and a lot of it.
+"""What a person or a model writes is shown, never run; what the Bot API marks is shown as marked;
+and a lot of it.
 
 Here the demo's town lives in the test's own process, so that a test can also be the bot.
 """
@@ -15,9 +16,9 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import expect
 
+from bot.demo.environment import open_environment
+from bot.demo.page_server import PageServer
 from bot.demo.serving import serving
-from bot.demo.stage import Stage
-from bot.demo.town import opened
 
 FRAME_SECONDS = 0.1
 CROWD = 1000
@@ -25,7 +26,7 @@ ATTACK = "<img src=x onerror=\"document.title='run'\"><script>document.title='ru
 
 
 @dataclass
-class Town:
+class Environment:
     """The page's address, and the Bot API's."""
 
     address: str = ""
@@ -41,21 +42,27 @@ class Town:
 
     def _post(self, address, told):
         headers = {"Content-Type": "application/json"}
-        with urllib.request.urlopen(urllib.request.Request(address, json.dumps(told).encode(), headers)) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(address, json.dumps(told).encode(), headers)
+        ) as answer:
             return json.load(answer)
 
 
 @pytest.fixture(scope="module")
 def town(tmp_path_factory):
     """Runs in a thread: the browser's driver keeps this one's event loop for itself."""
-    found, ready, loop = Town(), threading.Event(), asyncio.new_event_loop()
+    found, ready, loop = Environment(), threading.Event(), asyncio.new_event_loop()
     leave = asyncio.Event()
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "MONGODB_"))}
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ANTHROPIC_", "MONGODB_"))
+    }
 
     async def live():
-        async with opened(environ, tmp_path_factory.mktemp("town")) as live_town:
+        async with open_environment(environ, tmp_path_factory.mktemp("town")) as live_town:
             telegram = live_town.telegram
-            async with serving(Stage(live_town).routes(), 0) as address:
+            async with serving(PageServer(live_town).routes(), 0) as address:
                 found.address, found.api = address, f"{telegram.base_url}{telegram.token}"
                 ready.set()
                 await leave.wait()
@@ -103,7 +110,10 @@ def test_every_entity_is_shown_where_it_stands(shown, town):
 
 
 def test_entities_may_lie_inside_each_other(shown, town):
-    marks = [{"type": "italic", "offset": 4, "length": 4}, {"type": "bold", "offset": 0, "length": 12}]
+    marks = [
+        {"type": "italic", "offset": 4, "length": 4},
+        {"type": "bold", "offset": 0, "length": 12},
+    ]
     town.bot("sendMessage", chat_id=1001, text="one two three", entities=marks)
     expect(shown.find(".theirs").last.locator("strong em")).to_have_text("two ")
     expect(shown.find(".theirs").last.locator("strong")).to_have_text("one two thre")
@@ -121,10 +131,16 @@ def test_a_spoiler_opens_at_a_click_and_at_a_key(shown, town):
 
 def test_inline_buttons_are_pressed_changed_and_taken_away(shown, town):
     keyboard = {
-        "inline_keyboard": [[{"text": "Yes", "callback_data": "y"}], [{"text": "Site", "url": "https://example.org"}]]
+        "inline_keyboard": [
+            [{"text": "Yes", "callback_data": "y"}],
+            [{"text": "Site", "url": "https://example.org"}],
+        ]
     }
     sent = town.bot("sendMessage", chat_id=1001, text="Sure?", reply_markup=keyboard)
-    assert shown.find(".keyboard a[rel='noopener noreferrer']").get_attribute("href") == "https://example.org"
+    assert (
+        shown.find(".keyboard a[rel='noopener noreferrer']").get_attribute("href")
+        == "https://example.org"
+    )
     with shown.page.expect_request("**/control/press") as pressed:
         shown.find(".keyboard button", "Yes").click()
     assert pressed.value.post_data_json["data"] == "y"
@@ -143,7 +159,9 @@ def test_a_draft_grows_until_the_message_takes_its_place(shown, town):
 
 
 def test_what_is_written_is_never_run(shown):
-    """As text from a person and from the model, in the chat, in the glass box, and as the address of a link."""
+    """As text from a person and from the model, in the chat, in the glass box, and as the address
+    of a link.
+    """
     shown.say(f"echo {ATTACK}")
     shown.hears(ATTACK)
     assert ATTACK in shown.find(".mine").last.inner_text()
@@ -157,22 +175,35 @@ def test_what_is_written_is_never_run(shown):
 
 def test_the_page_forbids_itself_everything_but_its_own_files(shown):
     policy = shown.page.request.get(shown.address).headers["content-security-policy"]
-    assert {"default-src 'none'", "script-src 'self'", "style-src 'self'"} <= set(policy.split("; "))
+    assert {"default-src 'none'", "script-src 'self'", "style-src 'self'"} <= set(
+        policy.split("; ")
+    )
     assert "unsafe" not in policy
 
 
 def test_with_a_thousand_messages_one_more_holds_the_page_up_for_no_frame(shown, town):
-    """CPU time of the page's thread over all it does for one message, which is more than any one frame of it."""
+    """CPU time of the page's thread over all it does for one message, which is more than any one
+    frame of it.
+    """
     for number in range(CROWD):
-        town.person("say", person=1001 + number % 2, chat=-5001, text=f"Message {number}: some words about the weather")
+        town.person(
+            "say",
+            person=1001 + number % 2,
+            chat=-5001,
+            text=f"Message {number}: some words about the weather",
+        )
     shown.find(".chats button").nth(1).click()
     expect(shown.find(".message")).to_have_count(CROWD)
     devtools = shown.page.context.new_cdp_session(shown.page)
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
 
     def busy():
-        shown.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        return {one["name"]: one["value"] for one in devtools.send("Performance.getMetrics")["metrics"]}["TaskDuration"]
+        shown.page.evaluate(
+            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+        return {
+            one["name"]: one["value"] for one in devtools.send("Performance.getMetrics")["metrics"]
+        }["TaskDuration"]
 
     costs = []
     for number in range(3):

@@ -32,7 +32,10 @@ def test_a_long_answer_shows_that_it_is_being_written_and_then_arrives_formatted
     shown.hears("The end. Конец.")
     assert shown.find(".theirs pre .language", "python").count() > 0
     link = shown.find(".theirs a[href='https://example.com/1']")
-    assert [link.get_attribute(name) for name in ("rel", "target")] == ["noopener noreferrer", "_blank"]
+    assert [link.get_attribute(name) for name in ("rel", "target")] == [
+        "noopener noreferrer",
+        "_blank",
+    ]
     shown.find(".line:not(.typing)").wait_for()
 
 
@@ -90,7 +93,10 @@ def test_photos_and_files_are_sent_and_shown(visit):
     expect(shown.find("img.photo")).to_have_js_property("naturalWidth", 10)
     attach.set_input_files({"name": "list.txt", "mimeType": "text/plain", "buffer": b"milk"})
     link = shown.find(".mine a.file[download='list.txt']")
-    assert shown.page.request.get(shown.address + link.get_attribute("href").lstrip("/")).text() == "milk"
+    assert (
+        shown.page.request.get(shown.address + link.get_attribute("href").lstrip("/")).text()
+        == "milk"
+    )
 
 
 def test_in_the_group_everybody_sees_what_is_said_and_the_bot_answers_who_calls_it(visit):
@@ -115,7 +121,9 @@ def test_somebody_new_can_join(visit):
 
 def test_what_did_not_work_is_said_and_the_words_stay(visit):
     shown = visit()
-    shown.page.route("**/control/say", lambda route: route.fulfill(status=400, json={"error": "no wire"}))
+    shown.page.route(
+        "**/control/say", lambda route: route.fulfill(status=400, json={"error": "no wire"})
+    )
     shown.say("hello")
     shown.find(".toast", "That did not work: no wire").wait_for()
     assert shown.find("textarea").input_value() == "hello"

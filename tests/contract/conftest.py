@@ -1,7 +1,8 @@
-"""The backends one contract is held against: memory, MongoDB through both drivers, and mongomock-motor (C109).
+"""The backends one contract is held against: memory, MongoDB through both drivers, and
+mongomock-motor (C109).
 
-mongomock-motor has no validators, commands or races; what needs those asks for `store`, which is a real mongod through
-either driver.
+mongomock-motor has no validators, commands or races; what needs those asks for `store`, which is a
+real mongod through either driver.
 """
 
 from __future__ import annotations
@@ -14,20 +15,29 @@ import pytest
 from mongomock_motor import AsyncMongoMockClient
 
 from bot.ops.clock import ManualClock
-from bot.ports import Archive, Books, Notes, Owners, Scales, SessionStore
-from bot.store import schema, shape
-from bot.store.archive import MongoArchive
-from bot.store.books import MongoBooks
-from bot.store.calls import Calls
-from bot.store.memory import MemoryArchive, MemoryBooks, MemoryNotes, MemoryOwners, MemoryScales, MemorySessions
-from bot.store.mongo import connect
-from bot.store.notes import MongoNotes
-from bot.store.owners import MongoOwners
-from bot.store.scales import MongoScales
-from bot.store.sessions import MongoSessions
+from bot.ports import Archive, Notes, Owners, SessionStore, TokenRatioStore, UsageStore
+from bot.store.memory.stores import (
+    MemoryArchive,
+    MemoryNotes,
+    MemoryOwners,
+    MemorySessions,
+    MemoryTokenRatios,
+    MemoryUsage,
+)
+from bot.store.mongo import collections, schema
+from bot.store.mongo.archive import MongoArchive
+from bot.store.mongo.driver_gate import DriverGate
+from bot.store.mongo.notes import MongoNotes
+from bot.store.mongo.owners import MongoOwners
+from bot.store.mongo.sessions import MongoSessions
+from bot.store.mongo.store import connect
+from bot.store.mongo.token_ratios import MongoTokenRatios
+from bot.store.mongo.usage import MongoUsage
 
 KEEP = timedelta(days=36_500)
-"""Long enough that mongomock-motor, which expires rows by the machine's clock at each read, keeps a test's rows."""
+"""Long enough that mongomock-motor, which expires rows by the machine's clock at each read, keeps a
+test's rows.
+"""
 DRIVERS = ("motor", "pymongo")
 
 
@@ -39,8 +49,8 @@ class Stores:
     archive: Archive
     notes: Notes
     owners: Owners
-    books: Books
-    scales: Scales
+    usage_store: UsageStore
+    token_ratios: TokenRatioStore
     database: Any = None
 
 
@@ -48,7 +58,7 @@ class Stores:
 async def store(request, commands, mongod, prepared):
     """A connected Store on a real mongod, its schema in force."""
     opened = await connect(mongod, prepared, driver=request.param, clock=ManualClock(), keep=KEEP)
-    await schema.ensure(opened.database, shape.MOST_SECONDS)
+    await schema.ensure(opened.database, collections.MAX_SECONDS)
     commands.sent.clear()
     yield opened
     await opened.close()
@@ -58,10 +68,19 @@ async def store(request, commands, mongod, prepared):
 async def stores(request, clock):
     """The ports over one backend after the other."""
     if request.param == "memory":
-        yield Stores(MemorySessions(), MemoryArchive(), MemoryNotes(), MemoryOwners(), MemoryBooks(), MemoryScales())
+        yield Stores(
+            MemorySessions(),
+            MemoryArchive(),
+            MemoryNotes(),
+            MemoryOwners(),
+            MemoryUsage(),
+            MemoryTokenRatios(),
+        )
     elif request.param == "mongomock":
         database: Any = AsyncMongoMockClient(tz_aware=True)["bot"]
-        for collection in shape.collections(shape.MOST_SECONDS):  # of the shape, indexes are all it knows
+        for collection in collections.collections(
+            collections.MAX_SECONDS
+        ):  # of the shape, indexes are all it knows
             for index in collection.indexes:
                 keys = list(index.keys.items())
                 await database[collection.name].create_index(keys, name=index.name, **index.options)
@@ -69,7 +88,7 @@ async def stores(request, clock):
     else:
         uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("prepared")
         opened = await connect(uri, name, driver=request.param, clock=clock, keep=KEEP)
-        await schema.ensure(opened.database, shape.MOST_SECONDS)
+        await schema.ensure(opened.database, collections.MAX_SECONDS)
         yield over(opened.database, clock)
         await opened.close()
 
@@ -80,13 +99,13 @@ def clock():
 
 
 def over(database, clock) -> Stores:
-    calls = Calls()
+    calls = DriverGate()
     return Stores(
         MongoSessions(database, calls),
         MongoArchive(database, calls, clock, KEEP),
         MongoNotes(database, calls),
         MongoOwners(database, calls),
-        MongoBooks(database, calls),
-        MongoScales(database, calls),
+        MongoUsage(database, calls),
+        MongoTokenRatios(database, calls),
         database,
     )

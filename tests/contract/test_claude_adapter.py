@@ -8,18 +8,26 @@ import json
 import httpx2
 import pytest
 
-from bot.agent.calls import NOT_WHOLE
 from bot.agent.claude import Claude, Endpoint, body, classify
 from bot.agent.prompt import STOPPED
-from bot.demo.claude.answers import Answer, Text, ToolCall, Whole, call, calls, think
-from bot.demo.claude.faults import Fault, Reply
-from bot.demo.claude.garbled import GARBLED
-from bot.demo.claude.server import ClaudeServer
-from bot.errors import EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
+from bot.agent.tool_runner import NOT_WHOLE
+from bot.errors import (
+    EmptyAnswer,
+    FilesRefused,
+    ModelBusy,
+    ModelError,
+    ModelMisconfigured,
+    ModelRefused,
+    PromptTooLong,
+)
 from bot.ports import Request
 from bot.session import Usage, number
 from bot.settings import ANTHROPIC_URL
-from tests.agents import MODEL, Screen, results, run, tool
+from bot.standins.claude.answers import Answer, Text, ToolCall, Whole, call, calls, think
+from bot.standins.claude.faults import Fault, Reply
+from bot.standins.claude.garbled import GARBLED
+from bot.standins.claude.server import ClaudeServer
+from tests.agents import MODEL, StreamedText, results, run, tool
 from tests.builders import NOON, dialogue, question, session, text
 
 KEY = "sk-ant-planted-secret"
@@ -40,7 +48,11 @@ async def claude(server):
 
 
 def request(words="hello", **changes):
-    plain = {"model": MODEL, "system": "Be kind.", "messages": [{"role": "user", "content": [text(words)]}]}
+    plain = {
+        "model": MODEL,
+        "system": "Be kind.",
+        "messages": [{"role": "user", "content": [text(words)]}],
+    }
     return Request(**plain | changes)
 
 
@@ -56,7 +68,8 @@ def coded(status, kind, code=None, **headers):
     return Fault(kind, Reply(status, json.dumps({"type": "error", "error": error}), headers=wire))
 
 
-# ------------------------------------------------------------------------------------------------ the failure table
+# ------------------------------------------------------------------------------------------------
+# the failure table
 
 TRANSIENT = {
     "429": Fault.rate_limited(),
@@ -98,7 +111,9 @@ FATAL = {
     "an invalid request in a stream": Fault.error_event("invalid_request_error"),
 }
 OF_A_FILE = {
-    "a broken picture": Fault.status(400, "messages.0.content.1.image.source.base64.data: Could not process image"),
+    "a broken picture": Fault.status(
+        400, "messages.0.content.1.image.source.base64.data: Could not process image"
+    ),
     "too many pages": Fault.status(400, "A maximum of 100 PDF pages may be provided."),
     "a protected PDF": Fault.status(400, "The PDF specified is password protected."),
     "too many of them": Fault.status(400, "too many images and documents: 104 + 1 > 100"),
@@ -115,7 +130,9 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "kind"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+@pytest.mark.parametrize(
+    ("fault", "kind"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
 async def test_every_failure_has_a_name_of_ours(server, claude, fault, kind):
     """C64, C67; no vendor text, which may quote a key or a person, gets into the message."""
     server.script("The capital of France is Paris.")
@@ -134,12 +151,20 @@ async def test_a_stream_that_ends_inside_a_call_is_repeated(server, claude):
     server.faults.next(Fault.ends_in_call())
     answer = await run(claude, tool())
     assert results(answer) == [("echo: a long enough argument", False)]
-    assert [exchange.state for exchange in server.journal.exchanges] == ["faulted", "answered", "answered"]
+    assert [exchange.state for exchange in server.journal.exchanges] == [
+        "faulted",
+        "answered",
+        "answered",
+    ]
 
 
 @pytest.mark.parametrize("written", GARBLED.values(), ids=GARBLED)
-async def test_arguments_that_are_not_one_whole_object_are_told_to_the_model_and_never_run(server, claude, written):
-    """C145: the call is not repeated by us, nothing is billed twice, and what is stored is legal."""
+async def test_arguments_that_are_not_one_whole_object_are_told_to_the_model_and_never_run(
+    server, claude, written
+):
+    """C145: the call is not repeated by us, nothing is billed twice, and what is stored is
+    legal.
+    """
     ran = []
 
     async def note(context, given):
@@ -152,14 +177,19 @@ async def test_arguments_that_are_not_one_whole_object_are_told_to_the_model_and
     assert ran == []
     assert results(answer) == [(NOT_WHOLE, True)]
     assert [exchange.state for exchange in server.journal.exchanges] == ["answered", "answered"]
-    assert answer.usage.output_tokens == sum(one.usage["output_tokens"] for one in server.journal.exchanges)
+    assert answer.usage.output_tokens == sum(
+        one.usage["output_tokens"] for one in server.journal.exchanges
+    )
     await next_is_answered(server, claude, answer)
 
 
 async def test_a_whole_call_beside_a_garbled_one_is_run(server, claude):
     """C145"""
     garbled = ToolCall("echo", partial='{"words": "mi')
-    server.script(Answer((garbled, ToolCall("echo", {"words": "tea", "extra": None}), ToolCall("echo"))), "Half of it.")
+    server.script(
+        Answer((garbled, ToolCall("echo", {"words": "tea", "extra": None}), ToolCall("echo"))),
+        "Half of it.",
+    )
     answer = await run(claude, tool())
     assert [is_error for _, is_error in results(answer)] == [True, True, False]
     assert results(answer)[2] == ("echo: ", False)
@@ -196,9 +226,9 @@ async def test_what_passes_is_repeated_and_the_person_sees_one_answer(server, cl
     """C18, C69, C73"""
     server.script("The capital of France is Paris.")
     server.faults.next(fault)
-    screen = Screen()
-    answer = await run(claude, screen=screen)
-    assert answer.text == screen.shown == "The capital of France is Paris."
+    streamed = StreamedText()
+    answer = await run(claude, streamed=streamed)
+    assert answer.text == streamed.shown == "The capital of France is Paris."
     assert len(server.journal.exchanges) == 2
     first, second = (exchange.raw for exchange in server.journal.exchanges)
     assert first == second
@@ -208,15 +238,17 @@ async def test_what_passes_is_repeated_and_the_person_sees_one_answer(server, cl
 async def test_what_does_not_pass_is_asked_once(server, claude, fault):
     """C65: the turn leaves no trace, and the next one is answered."""
     server.faults.next(fault)
-    screen = Screen()
+    streamed = StreamedText()
     with pytest.raises(ModelError):
-        await run(claude, screen=screen)
-    assert (len(server.journal.exchanges), screen.shown) == (1, "")
+        await run(claude, streamed=streamed)
+    assert (len(server.journal.exchanges), streamed.shown) == (1, "")
     server.script("Yes.")
     assert (await run(claude)).text == "Yes."
 
 
-@pytest.mark.parametrize(("header", "seconds"), [("7", 7), ("0.5", 0.5), ("soon", None), ("-3", None), ("nan", None)])
+@pytest.mark.parametrize(
+    ("header", "seconds"), [("7", 7), ("0.5", 0.5), ("soon", None), ("-3", None), ("nan", None)]
+)
 async def test_the_wait_a_provider_asks_for_is_passed_on(server, claude, header, seconds):
     server.faults.next(Fault.status(429, retry_after=header))
     with pytest.raises(ModelBusy) as failure:
@@ -253,7 +285,8 @@ def test_what_the_sdk_lets_through_passes_by_waiting(error):
     assert type(classify(error)) is ModelBusy
 
 
-# ------------------------------------------------------------------------------------------------ how a call ends well
+# ------------------------------------------------------------------------------------------------
+# how a call ends well
 
 
 async def test_words_come_in_pieces_and_add_up(server, claude):
@@ -289,7 +322,9 @@ async def test_a_slow_answer_is_not_cut_as_long_as_it_goes_on(server, claude):
 
 async def test_calls_and_thinking_come_back_as_they_were_sent(server, claude):
     """The stand-in checks each thinking block's signature against the prefix it was thought in."""
-    server.script(think("hm", calls(call("echo", {"words": "one"}), call("echo", {"words": "two"}))), "Both.")
+    server.script(
+        think("hm", calls(call("echo", {"words": "one"}), call("echo", {"words": "two"}))), "Both."
+    )
     answer = await run(claude, tool())
     assert results(answer) == [("echo: one", False), ("echo: two", False)]
     assert server.journal.refusals == ()
@@ -306,7 +341,9 @@ MADE_UP = {
 
 
 @pytest.mark.parametrize("made_up", MADE_UP)
-async def test_a_call_no_server_would_take_back_fails_no_turn_and_is_not_printed(server, claude, made_up, caplog):
+async def test_a_call_no_server_would_take_back_fails_no_turn_and_is_not_printed(
+    server, claude, made_up, caplog
+):
     server.script(Answer((MADE_UP[made_up],)), "Sorry.")
     answer = await run(claude, tool())
     assert answer.text == "Sorry."
@@ -340,7 +377,9 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize(("fault", "words", "ending", "asked"), ENDINGS.values(), ids=ENDINGS)
-async def test_every_stop_reason_ends_the_turn_in_words(server, claude, fault, words, ending, asked):
+async def test_every_stop_reason_ends_the_turn_in_words(
+    server, claude, fault, words, ending, asked
+):
     """C66; what is stored is accepted with the next question."""
     server.script("Half a sentence", *([" and the rest"] if asked == 2 else []))
     server.faults.next(*([fault] if fault else []))
@@ -351,7 +390,10 @@ async def test_every_stop_reason_ends_the_turn_in_words(server, claude, fault, w
 
 async def next_is_answered(server, claude, answer):
     of = session()
-    asked = [("user", (text("hello"),), 1), *((role, content, 1) for role, content in answer.exchange)]
+    asked = [
+        ("user", (text("hello"),), 1),
+        *((role, content, 1) for role, content in answer.exchange),
+    ]
     of.messages += number(of, 1, asked, NOON)
     server.script("The next answer.")
     assert (await run(claude, tool(), of=of, asked="And now?")).text == "The next answer."
@@ -361,10 +403,10 @@ async def next_is_answered(server, claude, answer):
 async def test_a_refusal_is_raised_and_taken_back(server, claude):
     server.script("Surely, first you")
     server.faults.next(Fault.refusal())
-    screen = Screen()
+    streamed = StreamedText()
     with pytest.raises(ModelRefused):
-        await run(claude, screen=screen)
-    assert screen.shown == ""
+        await run(claude, streamed=streamed)
+    assert streamed.shown == ""
 
 
 async def test_no_word_at_all_is_an_empty_answer(server, claude):
@@ -384,11 +426,11 @@ async def test_a_turn_stopped_at_its_limit_is_accepted_with_the_next_question(se
 async def test_cancelling_leaves_no_open_connection(server, claude):
     server.script("Once upon a time")
     server.faults.next(Fault.stalled())
-    screen = Screen()
-    running = asyncio.ensure_future(run(claude, screen=screen))
+    streamed = StreamedText()
+    running = asyncio.ensure_future(run(claude, streamed=streamed))
     await server.until(lambda exchanges: bool(exchanges) and exchanges[0].prompt is not None)
     async with asyncio.timeout(5):
-        while not screen.shown:  # noqa: ASYNC110 - a plain value of a fake
+        while not streamed.shown:  # noqa: ASYNC110 - a plain value of a fake
             await asyncio.sleep(0)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -397,7 +439,8 @@ async def test_cancelling_leaves_no_open_connection(server, claude):
     assert [connection for connection in connections if not connection.is_closed()] == []
 
 
-# ------------------------------------------------------------------------------------------------ what is sent
+# ------------------------------------------------------------------------------------------------
+# what is sent
 
 
 async def test_our_key_is_used_whatever_the_environment_holds(server, monkeypatch):
@@ -427,7 +470,8 @@ async def test_a_server_without_a_key_is_asked_all_the_same(server):
 
 
 @pytest.mark.parametrize(
-    ("url", "caching"), [(ANTHROPIC_URL, True), (f"{ANTHROPIC_URL}/", True), ("http://gpu:8080", False)]
+    ("url", "caching"),
+    [(ANTHROPIC_URL, True), (f"{ANTHROPIC_URL}/", True), ("http://gpu:8080", False)],
 )
 def test_an_unknown_server_gets_plain_requests(url, caching):
     """C75"""
@@ -453,12 +497,21 @@ async def test_thinking_and_effort_are_asked_for_as_set(server, claude):
     """The stand-in refuses what the model does not know."""
     await ask(claude, thinking="between_tools", effort="low")
     sent = server.journal.exchanges[0].body
-    assert (sent["thinking"], sent["output_config"]) == ({"type": "between_tools"}, {"effort": "low"})
+    assert (sent["thinking"], sent["output_config"]) == (
+        {"type": "between_tools"},
+        {"effort": "low"},
+    )
 
 
 async def test_a_request_without_tools_says_nothing_of_tools(server, claude):
     await ask(claude)
-    assert set(server.journal.exchanges[0].body) == {"model", "max_tokens", "messages", "system", "stream"}
+    assert set(server.journal.exchanges[0].body) == {
+        "model",
+        "max_tokens",
+        "messages",
+        "system",
+        "stream",
+    }
 
 
 async def test_the_person_is_named_opaquely(server, claude):
@@ -473,7 +526,10 @@ async def test_the_next_turn_reads_what_the_last_one_wrote_to_the_cache(server):
     words = "A long and winding story about tea. " * 300
     of = session(messages=dialogue(2, words=words))
     answer = await run(claude, tool(), of=of)
-    asked = [("user", (text("hello"),), 1), *((role, content, 1) for role, content in answer.exchange)]
+    asked = [
+        ("user", (text("hello"),), 1),
+        *((role, content, 1) for role, content in answer.exchange),
+    ]
     of.messages += number(of, 9, asked, question().at)
     later = await run(claude, tool(), of=of, asked="And now?")
     await claude.aclose()
@@ -497,16 +553,25 @@ async def test_usage_of_a_turn_is_the_sum_the_server_billed(server, claude):
 
 async def test_what_the_provider_runs_by_itself_is_told_while_it_runs(server, claude):
     """In its place among the words, so that a person sees what the silence is."""
-    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "herons"}}
+    search = {
+        "type": "server_tool_use",
+        "id": "srvtoolu_1",
+        "name": "web_search",
+        "input": {"query": "herons"},
+    }
     found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
     server.script(Answer((Text("Let me look."), Whole(search), Whole(found), Text("They fish."))))
     heard: list[str] = []
     tools = ({"type": "web_search_20250305", "name": "web_search"},)
-    await claude.complete(request(tools=tools), heard.append, lambda _: None, lambda name: heard.append(f"({name})"))
+    await claude.complete(
+        request(tools=tools), heard.append, lambda _: None, lambda name: heard.append(f"({name})")
+    )
     assert "".join(heard) == "Let me look.(web_search)They fish."
 
 
 @pytest.mark.parametrize(("model", "lines"), [("claude-opus-4-5", 1), ("claude-sonnet-5-5", 0)])
-async def test_a_model_that_will_be_retired_is_told_of_at_the_start(server, claude, caplog, model, lines):
+async def test_a_model_that_will_be_retired_is_told_of_at_the_start(
+    server, claude, caplog, model, lines
+):
     assert await claude.window(model) == server.offers[model].window
     assert caplog.text.count("ends on 2027-01-22: choose another MODEL") == lines

@@ -1,4 +1,6 @@
-"""What the store really sends, recorded by the driver: how many commands, each with its Owner, each on an index."""
+"""What the store really sends, recorded by the driver: how many commands, each with its Owner, each
+on an index.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,23 @@ from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, closed_turn, dialog
 
 STATE = CompactionState()
 SUMMARY = Summary("They talked.", 1, 1, 5, "small", NOON)
-FILTERS = {"find": "filter", "findAndModify": "query", "aggregate": "pipeline", "count": "query", "distinct": "query"}
-IRRELEVANT = {"lsid", "txnNumber", "$clusterTime", "$db", "writeConcern", "maxTimeMS", "$readPreference", "readConcern"}
+FILTERS = {
+    "find": "filter",
+    "findAndModify": "query",
+    "aggregate": "pipeline",
+    "count": "query",
+    "distinct": "query",
+}
+IRRELEVANT = {
+    "lsid",
+    "txnNumber",
+    "$clusterTime",
+    "$db",
+    "writeConcern",
+    "maxTimeMS",
+    "$readPreference",
+    "readConcern",
+}
 EACH = {"update": ("updates", "q"), "delete": ("deletes", "q"), "insert": ("documents", None)}
 
 
@@ -47,7 +64,9 @@ async def every_method(store):
     await sessions.exists(ANNA, made.id)
     await sessions.close(ANNA, ANNAS_CHAT)
     await sessions.create(ANNA, session("b" * 32))
-    await sessions.expire(ANNA, ANNAS_CHAT, at=NOON + timedelta(days=2), now=NOON, lifetime=LIFETIME)
+    await sessions.expire(
+        ANNA, ANNAS_CHAT, at=NOON + timedelta(days=2), now=NOON, lifetime=LIFETIME
+    )
     await sessions.create(ANNA, session("c" * 32))
     await archive.erase(ANNA, await sessions.erase(ANNA, ANNAS_CHAT) or "")
     await notes.add(ANNA, ANNAS_CHAT, Note("op1", "tea", NOON))
@@ -63,7 +82,9 @@ async def test_a_plain_turn_is_two_commands_on_sessions(store, commands):
     await store.sessions.commit(ANNA, made, closed_turn(made))
     sent = commands.on(store.database.name, "sessions")
     assert [name for name, _ in sent] == ["findAndModify", "update"]
-    assert [each["ownerId"] for name, command in sent for each in filters(name, command)] == [ANNA.id] * 2
+    assert [each["ownerId"] for name, command in sent for each in filters(name, command)] == [
+        ANNA.id
+    ] * 2
 
 
 async def test_no_write_is_an_upsert(store, commands):
@@ -78,7 +99,7 @@ async def test_no_write_is_an_upsert(store, commands):
 async def test_every_command_on_owned_collections_carries_the_owner(store, commands):
     """C57: equality with the Owner's own id, in each filter and each document."""
     await every_method(store)
-    await store.sessions.having(ANNA, [1])
+    await store.sessions.find_by_update_ids(ANNA, [1])
     owned = {
         (collection, name, where["ownerId"])
         for collection in ("sessions", "archive", "notes")
@@ -105,27 +126,38 @@ async def crowd(store):
         await store.sessions.create(other, session(f"{number:032x}", other, place))
         await store.archive.add(other, f"{number:032x}", dialogue(3))
         await store.notes.add(other, place, Note("op1", "tea", NOON))
-        closed = session(f"{number + 100:032x}", status="closed", created_at=NOON - timedelta(days=number))
+        closed = session(
+            f"{number + 100:032x}", status="closed", created_at=NOON - timedelta(days=number)
+        )
         await store.sessions.create(ANNA, closed)
 
 
-async def test_every_query_finds_its_documents_through_an_index(store, commands, crowd, mongo_client):
+async def test_every_query_finds_its_documents_through_an_index(
+    store, commands, crowd, mongo_client
+):
     """Keys and documents examined: no more than one beyond what is returned."""
     commands.sent.clear()
     await every_method(store)
-    sent = [(name, command) for where, name, command in commands.sent if where == store.database.name]
+    sent = [
+        (name, command) for where, name, command in commands.sent if where == store.database.name
+    ]
     await every_method_needs_its_documents(store)
     for name, command in sent:
         if name == "insert":
             continue
         stats = explained(mongo_client[store.database.name], command)
         limit = max(1, stats["nReturned"]) + 1
-        assert (stats["totalKeysExamined"] <= limit, stats["totalDocsExamined"] <= limit) == (True, True), command
+        assert (stats["totalKeysExamined"] <= limit, stats["totalDocsExamined"] <= limit) == (
+            True,
+            True,
+        ), command
 
 
-async def test_after_a_crash_only_the_owners_own_sessions_are_walked(store, commands, crowd, mongo_client):
+async def test_after_a_crash_only_the_owners_own_sessions_are_walked(
+    store, commands, crowd, mongo_client
+):
     commands.sent.clear()
-    await store.sessions.having(ANNA, [1])
+    await store.sessions.find_by_update_ids(ANNA, [1])
     [(_, command)] = commands.on(store.database.name, "sessions")
     assert explained(mongo_client[store.database.name], command)["totalDocsExamined"] == 30
 

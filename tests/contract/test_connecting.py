@@ -1,4 +1,6 @@
-"""Connecting: through either driver, in the running loop, with one plain sentence where it fails."""
+"""Connecting: through either driver, in the running loop, with one plain sentence where it
+fails.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ import pytest
 from pymongo import ReadPreference
 
 from bot.errors import StartError, StoreUnavailable
-from bot.store import mongo
-from bot.store.mongo import connect
+from bot.store.mongo import store
+from bot.store.mongo.store import connect
 
 KEEP = timedelta(days=40)
 
@@ -35,19 +37,25 @@ async def test_a_running_server_answers(mongod, driver, clock):
 
 @pytest.fixture
 def collected():
-    """PyMongo Async leaks the socket of a connection it cancels; it is to be found here, not in the next test."""
+    """PyMongo Async leaks the socket of a connection it cancels; it is to be found here, not in the
+    next test.
+    """
     yield
     gc.collect()
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-async def test_an_absent_server_is_one_sentence_without_the_password(driver, clock, monkeypatch, collected):
+async def test_an_absent_server_is_one_sentence_without_the_password(
+    driver, clock, monkeypatch, collected
+):
     """Bounded by our limit, not by the driver's patience."""
-    monkeypatch.setattr(mongo, "PING_SECONDS", 0.3)
+    monkeypatch.setattr(store, "PING_SECONDS", 0.3)
     started = time.monotonic()
     with pytest.raises(StoreUnavailable) as caught:
         await opened("mongodb://bot:s3cret@127.0.0.1:1/?authSource=admin", driver, clock)
-    assert str(caught.value) == "MongoDB (127.0.0.1:1) does not answer at the address of MONGODB_URI."
+    assert (
+        str(caught.value) == "MongoDB (127.0.0.1:1) does not answer at the address of MONGODB_URI."
+    )
     assert time.monotonic() - started < 3
 
 
@@ -89,10 +97,13 @@ async def test_an_address_cannot_weaken_what_a_commit_needs(mongod, driver, cloc
 
 def test_importing_the_store_opens_nothing():
     """C113: a process may fork after the import, and needs neither settings nor server for it."""
-    check = "import bot.store.mongo, threading; assert threading.active_count() == 1"
+    check = "import bot.store.mongo.store, threading; assert threading.active_count() == 1"
     subprocess.run([sys.executable, "-c", check], check=True, env={}, timeout=60)
 
 
 def test_the_store_in_memory_needs_no_driver():
-    check = "import bot.store.memory, sys; assert not {'pymongo', 'motor', 'bson'} & set(sys.modules)"
+    check = (
+        "import bot.store.memory.stores, sys; assert not {'pymongo', 'motor', 'bson'} & "
+        "set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", check], check=True, env={}, timeout=60)

@@ -1,4 +1,6 @@
-"""A turn that takes the place of the last one, in every store; and the edits that wait for a word, in MongoDB."""
+"""A turn that takes the place of the last one, in every store; and the edits that wait for a word,
+in MongoDB.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,19 @@ from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
 from bot.ports import Correction
 from bot.session import CompactionState, Summary, words
-from bot.store.corrections import MongoCorrections
-from bot.store.inbox import Holder, MongoInbox
-from tests.builders import ANNA, ANNAS_CHAT, BORIS, LIFETIME, NOON, closed_turn, dialogue, session, text
+from bot.store.mongo.corrections import MongoCorrections
+from bot.store.mongo.inbox import LeaseOwner, MongoInbox
+from tests.builders import (
+    ANNA,
+    ANNAS_CHAT,
+    BORIS,
+    LIFETIME,
+    NOON,
+    closed_turn,
+    dialogue,
+    session,
+    text,
+)
 
 HERS = Lane(Owner(1), Place(1))
 THEIRS = Lane(Owner(2), Place(2))
@@ -21,7 +33,9 @@ THEIRS = Lane(Owner(2), Place(2))
 
 @pytest.fixture
 async def sessions(stores):
-    await stores.sessions.create(ANNA, session(messages=dialogue(3), title="words", turns=(1, 2, 3)))
+    await stores.sessions.create(
+        ANNA, session(messages=dialogue(3), title="words", turns=(1, 2, 3))
+    )
     return stores.sessions
 
 
@@ -35,11 +49,14 @@ async def before(sessions, turn=3):
     return found
 
 
-# ----------------------------------------------------------------------------------- the commit in its place
+# ----------------------------------------------------------------------------------- the commit in
+# its place
 
 
 async def test_the_new_turn_stands_where_the_old_one_stood(sessions):
-    """C103: the old messages go in the same update that brings the new ones; the seqs have no hole."""
+    """C103: the old messages go in the same update that brings the new ones; the seqs have no
+    hole.
+    """
     made = await before(sessions)
     await sessions.commit(ANNA, made, closed_turn(made, 9, "corrected", "better", replaces=3))
     found = await load(sessions)
@@ -91,14 +108,17 @@ async def test_nobody_takes_a_turn_out_of_another_ones_session(sessions):
     assert (await load(sessions)).turns == (1, 2, 3)
 
 
-# ------------------------------------------------------------------------------------------- edits that wait
+# ------------------------------------------------------------------------------------------- edits
+# that wait
 
 
-class Desk:
+class CommandDependencies:
     """A lane's holder, and what its person corrects."""
 
     def __init__(self, store, clock):
-        self.inbox = MongoInbox(store.database, store.calls, clock, Holder("here", 15), lambda _: HERS)
+        self.inbox = MongoInbox(
+            store.database, store.calls, clock, LeaseOwner("here", 15), lambda _: HERS
+        )
         self.corrections = MongoCorrections(store.database, store.calls)
 
     async def handles(self, *entries, state="done"):
@@ -115,26 +135,26 @@ def entry(update_id, message_id, kind="content"):
 
 
 @pytest.fixture
-def desk(store, clock):
-    return Desk(store, clock)
+def needs(store, clock):
+    return CommandDependencies(store, clock)
 
 
-async def test_a_message_is_known_by_its_turn_and_its_place_in_the_question(desk):
-    await desk.handles(entry(1, 10))
-    await desk.handles(entry(2, 20), entry(3, 30))
-    await desk.handles(entry(4, 40), state="failed")
-    found = [await desk.corrections.of(HERS, message_id) for message_id in (10, 20, 30, 40, 99)]
+async def test_a_message_is_known_by_its_turn_and_its_place_in_the_question(needs):
+    await needs.handles(entry(1, 10))
+    await needs.handles(entry(2, 20), entry(3, 30))
+    await needs.handles(entry(4, 40), state="failed")
+    found = [await needs.corrections.of(HERS, message_id) for message_id in (10, 20, 30, 40, 99)]
     assert found == [Correction(1), Correction(2, 0, 2), Correction(2, 1, 2), None, None]
-    assert await desk.corrections.of(THEIRS, 10) is None
+    assert await needs.corrections.of(THEIRS, 10) is None
 
 
-async def test_what_was_corrected_once_keeps_its_place(desk):
+async def test_what_was_corrected_once_keeps_its_place(needs):
     """The turn that answered it anew has one entry, and still the words of two messages."""
-    await desk.handles(entry(2, 20), entry(3, 30))
-    await desk.handles(entry(4, 30, "edit"), state="offered")
-    assert await desk.corrections.answer_again(HERS, 4, Correction(2, 1, 2))
-    await desk.handles(entry(5, 50, "command"))
-    assert await desk.corrections.of(HERS, 30) == Correction(4, 1, 2)
+    await needs.handles(entry(2, 20), entry(3, 30))
+    await needs.handles(entry(4, 30, "edit"), state="offered")
+    assert await needs.corrections.answer_again(HERS, 4, Correction(2, 1, 2))
+    await needs.handles(entry(5, 50, "command"))
+    assert await needs.corrections.of(HERS, 30) == Correction(4, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -153,29 +173,31 @@ def test_what_stays_of_a_question_is_known_or_nothing_is_done(correction, asked,
     assert (applied and [block["text"] for block in applied]) == whole
 
 
-async def test_an_edit_is_on_offer_once(desk, commands, mongo_client):
-    await desk.handles(entry(1, 10))
-    await desk.handles(entry(2, 10, "edit"), state="offered")
+async def test_an_edit_is_on_offer_once(needs, commands, mongo_client):
+    await needs.handles(entry(1, 10))
+    await needs.handles(entry(2, 10, "edit"), state="offered")
     commands.forget()
     commands.explain = mongo_client
-    assert await desk.corrections.of(HERS, 10) is None
-    assert not await desk.corrections.answer_again(THEIRS, 2, Correction(1))
-    assert not await desk.corrections.answer_again(HERS, 1, Correction(1))
-    assert not await desk.corrections.drop(THEIRS, 2)
-    taken = await asyncio.gather(*(desk.corrections.answer_again(HERS, 2, Correction(1)) for _ in range(5)))
+    assert await needs.corrections.of(HERS, 10) is None
+    assert not await needs.corrections.answer_again(THEIRS, 2, Correction(1))
+    assert not await needs.corrections.answer_again(HERS, 1, Correction(1))
+    assert not await needs.corrections.drop(THEIRS, 2)
+    taken = await asyncio.gather(
+        *(needs.corrections.answer_again(HERS, 2, Correction(1)) for _ in range(5))
+    )
     assert sorted(taken) == [False] * 4 + [True]
     assert [plan for plan in commands.plans if not plan.is_indexed] == []
-    await desk.inbox.put(entry(3, 30))
-    batch = await desk.inbox.next(await desk.inbox.claim(()))
+    await needs.inbox.put(entry(3, 30))
+    batch = await needs.inbox.next(await needs.inbox.claim(()))
     assert [(waiting.id, waiting.kind, waiting.replaces) for waiting in batch.entries] == [
         (2, "content", Correction(1))
     ]
 
 
-async def test_an_offer_that_came_to_nothing_is_taken_back_and_its_words_with_it(desk):
-    await desk.handles(entry(1, 10))
-    await desk.handles(entry(2, 10, "edit"), state="offered")
-    assert await desk.corrections.drop(HERS, 2)
-    assert not await desk.corrections.drop(HERS, 2)
-    assert not await desk.corrections.answer_again(HERS, 2, Correction(1))
-    assert "update" not in await desk.corrections.database["inbox"].find_one({"_id": 2})
+async def test_an_offer_that_came_to_nothing_is_taken_back_and_its_words_with_it(needs):
+    await needs.handles(entry(1, 10))
+    await needs.handles(entry(2, 10, "edit"), state="offered")
+    assert await needs.corrections.drop(HERS, 2)
+    assert not await needs.corrections.drop(HERS, 2)
+    assert not await needs.corrections.answer_again(HERS, 2, Correction(1))
+    assert "update" not in await needs.corrections.database["inbox"].find_one({"_id": 2})

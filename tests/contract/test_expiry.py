@@ -1,4 +1,6 @@
-"""Expiry is decided at load, from times that are passed in; the TTL index only collects what nobody may load."""
+"""Expiry is decided at load, from times that are passed in; the TTL index only collects what nobody
+may load.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +35,30 @@ async def ask(method, at, now=None, lifetime=LIFETIME, owner=ANNA):
         (NOON, NOON + MAX_AGE, False),
         (NOON, NOON + MAX_AGE + TICK, True),
     ],
-    ids=["at_the_limit", "past_it", "waited_in_the_inbox", "from_before", "as_old_as_allowed", "too_old"],
+    ids=[
+        "at_the_limit",
+        "past_it",
+        "waited_in_the_inbox",
+        "from_before",
+        "as_old_as_allowed",
+        "too_old",
+    ],
 )
-@pytest.mark.parametrize("order", [("load", "expire"), ("expire", "load")], ids=["load_first", "expire_first"])
+@pytest.mark.parametrize(
+    "order", [("load", "expire"), ("expire", "load")], ids=["load_first", "expire_first"]
+)
 async def test_load_and_expire_are_exact_opposites(sessions, at, now, over, order):
-    """A message is judged by its own date, so waiting in the inbox expires nothing; a Session's age by the clock."""
+    """A message is judged by its own date, so waiting in the inbox expires nothing; a Session's age
+    by the clock.
+    """
     found = {method: await ask(getattr(sessions, method), at, now) is not None for method in order}
     assert found == {"load": not over, "expire": over}
 
 
 async def test_a_day_and_a_half_is_not_half_a_day(sessions):
-    """36 h have 12 h on the clock face and in `timedelta.seconds`; the whole elapsed time counts."""
+    """36 h have 12 h on the clock face and in `timedelta.seconds`; the whole elapsed time
+    counts.
+    """
     assert await ask(sessions.load, NOON + timedelta(hours=36), lifetime=HALF_A_DAY) is None
     assert await ask(sessions.expire, NOON + timedelta(hours=36), lifetime=HALF_A_DAY)
 
@@ -63,7 +78,9 @@ async def test_an_expired_session_is_closed_and_makes_room(sessions):
 
 
 async def test_expiring_cannot_close_a_session_made_a_moment_ago(sessions):
-    """C27: of two replicas that found the old one over, the slower must not close what the faster has made."""
+    """C27: of two replicas that found the old one over, the slower must not close what the faster
+    has made.
+    """
     late = NOON + timedelta(hours=1)
     await ask(sessions.expire, late)
     await sessions.create(ANNA, session("b" * 32, created_at=late, last_active=late))

@@ -7,11 +7,11 @@ import traceback
 
 import pytest
 
-from bot.demo.telegram.faults import Fault
-from bot.demo.telegram.voice import PNG
 from bot.errors import FileGone, FileTooLarge, FileUnavailable
+from bot.standins.telegram.faults import Fault
+from bot.standins.telegram.person_actions import PNG
 from bot.telegram.connection import Connection
-from bot.telegram.files import AT_A_TIME, TelegramFiles
+from bot.telegram.inbound.files import AT_A_TIME, TelegramFiles
 from tests.telegrams import PENALTIES_WARN, telegram
 
 
@@ -34,7 +34,7 @@ async def test_a_file_is_read_whole(office):
 async def test_one_that_is_gone_or_unknown_is_gone(office):
     server, bot, anna = office
     file_id = sent(anna)
-    server.world.forget(file_id)
+    server.state.forget(file_id)
     for one in (file_id, "nothing"):
         with pytest.raises(FileGone):
             await TelegramFiles(bot).read(one)
@@ -46,7 +46,7 @@ async def test_one_that_vanishes_between_the_question_and_the_answer_is_gone(off
     server.faults.next("getFile", Fault.hold(gate, when="after"))
     reading = asyncio.create_task(TelegramFiles(bot).read(file_id))
     await server.until(lambda: [call for call in server.journal.of("getFile") if call.status])
-    server.world.forget(file_id)
+    server.state.forget(file_id)
     gate.set()
     with pytest.raises(FileGone):
         await reading
@@ -72,7 +72,9 @@ async def test_a_telegram_that_hangs_holds_up_many_files_no_longer_than_one(offi
     server.faults.always("getFile", Fault.delay(5))
     files, file_id = TelegramFiles(bot, seconds=0.5), sent(anna)
     async with asyncio.timeout(1.4):
-        outcomes = await asyncio.gather(*(files.read(file_id) for _ in range(3 * AT_A_TIME)), return_exceptions=True)
+        outcomes = await asyncio.gather(
+            *(files.read(file_id) for _ in range(3 * AT_A_TIME)), return_exceptions=True
+        )
     assert {type(outcome) for outcome in outcomes} == {FileUnavailable}
 
 

@@ -1,4 +1,6 @@
-"""What people see of commands, of errors, and of messages nobody answers: the Frontend port, over HTTP."""
+"""What people see of commands, of errors, and of messages nobody answers: the Frontend port, over
+HTTP.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from itertools import count
 
 import pytest
 
-from bot.agent.choices import Choices
+from bot.agent.preferences import PreferenceOptions
 from bot.agent.scripted import Scripted, fails, hangs, says
-from bot.compaction import Compactor, Summariser, Triggers
-from bot.demo.telegram.faults import Fault
+from bot.budget import TokenBudget
+from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.errors import (
     ChatBusy,
     EmptyAnswer,
@@ -25,18 +27,19 @@ from bot.errors import (
 from bot.inbox import Batch, Claim, Entry, Run
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
-from bot.purse import Purse
-from bot.store.memory import MemoryArchive, MemoryBooks, MemoryOwners, MemorySessions
-from bot.store.memory_inbox import MemoryRecord
-from bot.telegram.commands import COMMANDS, Desk, publish
-from bot.telegram.gateway import Gateway
-from bot.telegram.handlers import TelegramFrontend
-from bot.telegram.hints import Hints
-from bot.telegram.identity import Sender, identify
-from bot.telegram.inputs import Account, kind_of
-from bot.telegram.limiter import Limiter
+from bot.standins.telegram.faults import Fault
+from bot.store.memory.inbox import MemoryRecord
+from bot.store.memory.stores import MemoryArchive, MemoryOwners, MemorySessions, MemoryUsage
+from bot.telegram.commands.names import COMMANDS
+from bot.telegram.commands.table import CommandDependencies, publish
+from bot.telegram.frontend import TelegramFrontend
+from bot.telegram.inbound.identity import Sender, identify
+from bot.telegram.inbound.parsing import Account, kind_of
+from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.limiter import Limiter
+from bot.telegram.outbound.throttled_notices import ThrottledNotices
 from bot.texts import LANGUAGES, text
-from bot.turn import Turns
+from bot.turn import TurnRunner
 from tests.agents import MODEL, agent
 from tests.builders import LIFETIME
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
@@ -72,17 +75,38 @@ class Office:
         self.sessions = Sessions()
         self.record = MemoryRecord()
         ids = count(1)
-        clock, archive = server.world.clock, MemoryArchive()
-        compactor = Compactor(self.sessions, archive, Summariser(self.model, "small", count_words), Triggers(), clock)
-        choices = Choices(MemoryOwners(), (MODEL,))
+        clock, archive = server.state.clock, MemoryArchive()
+        compactor = Compactor(
+            self.sessions,
+            archive,
+            Summariser(self.model, "small", count_words),
+            CompactionPolicy(),
+            clock,
+        )
+        choices = PreferenceOptions(MemoryOwners(), (MODEL,))
         new_id = lambda: f"{next(ids):032x}"  # noqa: E731 - a factory, passed on
-        turns = Turns(self.sessions, agent(self.model, attempts=1), compactor, count_words, clock, new_id, LIFETIME)
-        lifecycle, purse = Lifecycle(self.sessions, archive, clock, new_id), Purse(MemoryBooks(), clock)
-        desk = Desk(lifecycle, choices, LIFETIME, self.try_again, compactor, self, purse)
+        turns = TurnRunner(
+            self.sessions,
+            agent(self.model, attempts=1),
+            compactor,
+            count_words,
+            clock,
+            new_id,
+            LIFETIME,
+        )
+        lifecycle, token_budget = (
+            Lifecycle(self.sessions, archive, clock, new_id),
+            TokenBudget(MemoryUsage(), clock),
+        )
+        needs = CommandDependencies(
+            lifecycle, choices, LIFETIME, self.try_again, compactor, self, token_budget
+        )
         self.naps = Naps(hold=4)
         self.gateway = Gateway(bot, sleep=self.naps, limiter=Limiter(self.naps.now))
-        self.hints = Hints(self.gateway, clock)
-        self.frontend = TelegramFrontend(turns, desk, self.gateway, self.hints, self.account)
+        self.throttled_notices = ThrottledNotices(self.gateway, clock)
+        self.frontend = TelegramFrontend(
+            turns, needs, self.gateway, self.throttled_notices, self.account
+        )
 
     async def try_again(self, lane, turn):
         raise AssertionError("nobody presses a button here")
@@ -108,24 +132,26 @@ class Office:
         assert isinstance(sender, Sender)
         assert kind is not None
         lane = Lane(sender.owner, sender.place)
-        return Entry(update.update_id, lane, kind, update.to_dict(), self.server.world.now)
+        return Entry(update.update_id, lane, kind, update.to_dict(), self.server.state.now)
 
-    async def obey(self):
-        return await self.carry_out("obey", await self.batch())
+    async def run_command(self):
+        return await self.carry_out("run_command", await self.batch())
 
     async def answer(self, batch=None, stop=None):
         """One run of a turn; all runs have one record."""
         run = Run(self.record, stop or asyncio.Event())
         return await self.frontend.answer(batch or await self.batch(), run)
 
-    async def carry_out(self, deed, batch):
+    async def carry_out(self, operation, batch):
         """Any of what a frontend does with a batch."""
         run = Run(self.record, asyncio.Event())
-        return await getattr(self.frontend, deed)(batch, run)
+        return await getattr(self.frontend, operation)(batch, run)
 
     async def active(self, batch):
-        now = self.server.world.now
-        return await self.sessions.load(batch.lane.owner, batch.lane.place, at=now, now=now, lifetime=LIFETIME)
+        now = self.server.state.now
+        return await self.sessions.load(
+            batch.lane.owner, batch.lane.place, at=now, now=now, lifetime=LIFETIME
+        )
 
 
 @pytest.fixture
@@ -133,7 +159,7 @@ async def office():
     async with telegram() as (server, bot):
         made = Office(server, bot)
         yield made
-        await made.hints.close()
+        await made.throttled_notices.close()
 
 
 @pytest.fixture
@@ -141,19 +167,20 @@ def anna(office):
     return office.server.person(7, "Anna")
 
 
-# ------------------------------------------------------------------------------------------------- commands
+# -------------------------------------------------------------------------------------------------
+# commands
 
 
 async def test_help_lists_every_command(office, anna):
     anna.says("/help")
-    assert await office.obey() == "done"
+    assert await office.run_command() == "done"
     for name in COMMANDS:
         assert f"/{name} — " in anna.chat.text
 
 
 async def test_start_says_how_long_a_talk_is_remembered_whatever_its_payload(office, anna):
     anna.starts("ref_1-x")
-    assert await office.obey() == "done"
+    assert await office.run_command() == "done"
     assert anna.chat.text == text("start", "en", idle="30 minutes", age="30 days")
 
 
@@ -166,10 +193,13 @@ async def test_new_and_reset_are_confirmed_after_the_deed(office, anna):
     ids = [(await office.active(batch)).id]
     for command in ("/new", "/reset"):
         anna.says(command)
-        assert await office.obey() == "done"
+        assert await office.run_command() == "done"
         ids.append((await office.active(batch)).id)
     assert len(set(ids)) == 3
-    assert [shown.text for shown in anna.chat.answers[1:]] == [text("new_done", "en"), text("reset_done", "en")]
+    assert [shown.text for shown in anna.chat.answers[1:]] == [
+        text("new_done", "en"),
+        text("reset_done", "en"),
+    ]
 
 
 async def test_stop_is_confirmed_and_leaves_the_talk_as_it_is(office, anna):
@@ -180,7 +210,7 @@ async def test_stop_is_confirmed_and_leaves_the_talk_as_it_is(office, anna):
     await office.answer(batch)
     before = await office.active(batch)
     anna.says("/stop")
-    assert await office.obey() == "done"
+    assert await office.run_command() == "done"
     assert anna.chat.answers[-1].text == text("stop_done", "en")
     assert await office.active(batch) == before
 
@@ -190,36 +220,38 @@ async def test_a_confirmation_stays_in_its_topic(office, anna):
     group = office.server.supergroup(members=[anna], forum=True)
     anna.says("The first message of a forum has the id of its General topic.", chat=group)
     topic = anna.topic("Plans", group)
-    office.server.world.updates.clear()
+    office.server.state.updates.clear()
     anna.says("/new@emulated_bot", chat=group, thread=topic)
-    await office.obey()
+    await office.run_command()
     assert [shown.thread_id for shown in group.answers] == [topic]
 
 
 async def test_an_unknown_command_is_answered(office, anna):
     anna.says("/nwe")
-    assert await office.obey() == "done"
+    assert await office.run_command() == "done"
     assert anna.chat.text == text("unknown_command", "en")
 
 
 async def test_an_unknown_command_in_a_group_may_be_another_bots(office, anna):
     group = office.server.supergroup(members=[anna])
     anna.says("/weather", chat=group)
-    assert await office.obey() == "done"
+    assert await office.run_command() == "done"
     assert group.answers == []
 
 
 async def test_a_press_of_a_button_nobody_made_is_answered_and_does_nothing(office, anna):
     anna.says("/help")
-    await office.obey()
+    await office.run_command()
     query = anna.presses("anything", on=anna.chat.answers[0], data="admin:reset")
-    assert await office.obey() == "done"
+    assert await office.run_command() == "done"
     [call] = office.server.journal.of("answerCallbackQuery")
     assert (call.params["callback_query_id"], call.text) == (query.id, text("button_expired", "en"))
 
 
 @pytest.mark.parametrize(
-    "fault", [Fault.dropped(), Fault.broken(502), Fault.dropped("after")], ids=["lost", "502", "taken"]
+    "fault",
+    [Fault.dropped(), Fault.broken(502), Fault.dropped("after")],
+    ids=["lost", "502", "taken"],
 )
 async def test_an_answer_to_a_press_that_got_lost_is_sent_again(office, anna, fault):
     """Else the button would seem to work for ever."""
@@ -232,23 +264,30 @@ async def test_an_answer_to_a_press_that_got_lost_is_sent_again(office, anna, fa
 
 async def test_a_press_that_is_too_old_is_no_error(office, anna):
     anna.says("/help")
-    await office.obey()
+    await office.run_command()
     anna.presses("anything", on=anna.chat.answers[0], data="x")
     office.server.faults.next(
-        "answerCallbackQuery", Fault.refused("query is too old and response timeout expired or query ID is invalid")
+        "answerCallbackQuery",
+        Fault.refused("query is too old and response timeout expired or query ID is invalid"),
     )
-    assert await office.obey() == "done"
+    assert await office.run_command() == "done"
 
 
 async def test_messages_overtaken_by_new_get_one_sentence(office, anna):
     anna.says("one")
     anna.says("two")
-    assert await office.carry_out("decline", await office.batch(overtaken=True)) == "cancelled"
+    assert (
+        await office.carry_out("skip_superseded", await office.batch(overtaken=True)) == "cancelled"
+    )
     assert anna.chat.text == text("turn_declined", "en")
 
 
-async def test_a_turn_that_was_committed_before_new_came_is_delivered_and_not_declined(office, anna):
-    """A penalty came between the commit and the answer; the command finds nothing left to decline."""
+async def test_a_turn_that_was_committed_before_new_came_is_delivered_and_not_declined(
+    office, anna
+):
+    """A penalty came between the commit and the answer; the command finds nothing left to
+    decline.
+    """
     office.model.script = [says("The answer.")]
     anna.says("the question")
     batch = await office.batch(overtaken=True)
@@ -256,42 +295,49 @@ async def test_a_turn_that_was_committed_before_new_came_is_delivered_and_not_de
     with pytest.raises(ChatBusy):
         await office.answer(batch)
     office.naps.passed += 27
-    await office.carry_out("decline", batch)
+    await office.carry_out("skip_superseded", batch)
 
     assert anna.chat.text == "The answer."
 
 
-async def test_a_message_that_keeps_breaking_the_process_gets_an_apology_and_a_line_in_the_log(office, anna, caplog):
+async def test_a_message_that_keeps_breaking_the_process_gets_an_apology_and_a_line_in_the_log(
+    office, anna, caplog
+):
     anna.says("boom")
     batch = await office.batch(tries=4)
-    assert await office.carry_out("bury", batch) == "dead"
+    assert await office.carry_out("give_up", batch) == "dead"
     assert anna.chat.text == text("turn_buried", "en")
     assert [button.data for button in anna.chat.answers[-1].buttons] == [f"retry:{batch.turn}"]
     [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
-    assert record.getMessage() == f"update {batch.turn} has broken the process 3 times and is parked"
+    assert (
+        record.getMessage() == f"update {batch.turn} has broken the process 3 times and is parked"
+    )
 
 
-@pytest.mark.parametrize(("deed", "state"), [("decline", "cancelled"), ("bury", "dead")])
-async def test_a_fate_does_not_depend_on_whether_it_could_be_told(office, anna, deed, state):
+@pytest.mark.parametrize(
+    ("operation", "state"), [("skip_superseded", "cancelled"), ("give_up", "dead")]
+)
+async def test_a_fate_does_not_depend_on_whether_it_could_be_told(office, anna, operation, state):
     anna.says("hello")
     batch = await office.batch()
     anna.blocks()
-    assert await office.carry_out(deed, batch) == state
+    assert await office.carry_out(operation, batch) == state
 
 
-@pytest.mark.parametrize("deed", ["decline", "bury", "obey"])
-async def test_what_a_busy_chat_cannot_be_told_now_is_told_later(office, anna, deed):
-    anna.says("/new" if deed == "obey" else "hello")
+@pytest.mark.parametrize("operation", ["skip_superseded", "give_up", "run_command"])
+async def test_what_a_busy_chat_cannot_be_told_now_is_told_later(office, anna, operation):
+    anna.says("/new" if operation == "run_command" else "hello")
     batch = await office.batch()
     office.server.faults.next("sendMessage", Fault.too_many(27))
     with pytest.raises(ChatBusy):
-        await office.carry_out(deed, batch)
+        await office.carry_out(operation, batch)
     office.naps.passed += 27
-    await office.carry_out(deed, batch)
+    await office.carry_out(operation, batch)
     assert len(anna.chat.answers) == 1
 
 
-# --------------------------------------------------------------------------------------------------- turns
+# ---------------------------------------------------------------------------------------------------
+# turns
 
 
 async def test_an_answer_reaches_the_person(office, anna):
@@ -332,7 +378,9 @@ async def test_an_error_becomes_its_sentence_in_the_persons_language(office, err
     assert ivan.chat.text == text(error.text, "ru")
 
 
-async def test_what_nobody_expected_becomes_a_general_sentence_and_a_traceback_in_the_log(office, anna, caplog):
+async def test_what_nobody_expected_becomes_a_general_sentence_and_a_traceback_in_the_log(
+    office, anna, caplog
+):
     """The script is empty, so the model raises what is no BotError."""
     anna.says("hello")
     assert await office.answer() == "failed"
@@ -341,7 +389,9 @@ async def test_what_nobody_expected_becomes_a_general_sentence_and_a_traceback_i
     assert record.exc_info is not None
 
 
-async def test_what_a_penalty_held_back_is_delivered_by_the_next_run_without_asking_the_model(office, anna):
+async def test_what_a_penalty_held_back_is_delivered_by_the_next_run_without_asking_the_model(
+    office, anna
+):
     """C89, C3: complete to its last word."""
     parts = "\n\n".join(f"{word} " + "words " * 600 for word in ("one", "two", "three"))
     office.model.script = [says(parts)]
@@ -359,7 +409,9 @@ async def test_what_a_penalty_held_back_is_delivered_by_the_next_run_without_ask
     assert len(office.model.requests) == 1
 
 
-async def test_a_run_after_a_crash_delivers_what_was_committed_even_if_the_session_is_closed(office, anna):
+async def test_a_run_after_a_crash_delivers_what_was_committed_even_if_the_session_is_closed(
+    office, anna
+):
     """C3: also the answer of which no part was recorded."""
     office.model.script = [says("Hello!")]
     anna.says("hello")
@@ -386,18 +438,20 @@ async def test_an_answer_that_is_repeated_at_a_press_is_not_sent_again_after_a_c
     await office.answer(turn)
     press = await repeated(office, anna, turn.turn)
     for _ in range(2):  # the second run follows a crash
-        assert await office.carry_out("obey", press) == "done"
+        assert await office.carry_out("run_command", press) == "done"
 
     assert [shown.text for shown in anna.chat.answers] == ["The answer."] * 2
 
 
-async def test_a_repetition_that_may_not_have_arrived_leaves_the_answer_itself_to_be_offered(office, anna):
+async def test_a_repetition_that_may_not_have_arrived_leaves_the_answer_itself_to_be_offered(
+    office, anna
+):
     office.model.script = [says("The answer."), says("Another one.")]
     anna.says("hello")
     turn = await office.batch()
     await office.answer(turn)
     office.server.faults.next("sendMessage", Fault.dropped("after"))
-    await office.carry_out("obey", await repeated(office, anna, turn.turn))
+    await office.carry_out("run_command", await repeated(office, anna, turn.turn))
     assert office.record.uncertain() == turn.turn
 
     anna.says("and then?")
@@ -442,7 +496,10 @@ async def test_a_turn_that_was_told_to_stop_says_what_it_had(office, anna):
     await office.server.until(lambda: office.model.requests)
     stop.set()
     assert await running == "done"
-    assert [shown.text for shown in anna.chat.answers] == ["half an answer", text("ending_interrupted", "en")]
+    assert [shown.text for shown in anna.chat.answers] == [
+        "half an answer",
+        text("ending_interrupted", "en"),
+    ]
 
 
 async def test_an_apology_waits_for_a_busy_chat(office, anna):
@@ -490,7 +547,8 @@ async def test_a_cancelled_answer_is_cancelled(office, anna):
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "typing"]
 
 
-# ---------------------------------------------------------------------------------------------- publishing
+# ----------------------------------------------------------------------------------------------
+# publishing
 
 
 async def test_the_menu_and_the_descriptions_are_set_in_both_languages(office):
@@ -501,7 +559,9 @@ async def test_the_menu_and_the_descriptions_are_set_in_both_languages(office):
         assert [(item.command, item.description) for item in menu] == [
             (command.name, command.description(language)) for command in COMMANDS.values()
         ]
-        assert (await office.bot.get_my_description(code)).description == text("description", language)
+        assert (await office.bot.get_my_description(code)).description == text(
+            "description", language
+        )
         short = await office.bot.get_my_short_description(code)
         assert short.short_description == text("short_description", language)
 

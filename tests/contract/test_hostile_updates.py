@@ -1,5 +1,6 @@
-"""One bad update stops nobody: whatever it holds and whichever part refuses it, the others are taken in and intake goes
-on, by polling and by the webhook. What can never be stored is dropped with one line and never asked for again.
+"""One bad update stops nobody: whatever it holds and whichever part refuses it, the others are
+taken in and intake goes on, by polling and by the webhook. What can never be stored is dropped with
+one line and never asked for again.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.ops.http_server import HttpServer
-from bot.store.inbox import Holder, MongoInbox
-from bot.telegram.gateway import Gateway
-from bot.telegram.hints import Hints
-from bot.telegram.incoming_rate import IncomingRate
-from bot.telegram.inputs import Account
-from bot.telegram.movements import Movements
-from bot.telegram.poller import Poller
-from bot.telegram.receiver import Gate, Receiver, lane_of
-from bot.telegram.webhook import SECRET_HEADER, Webhook
+from bot.store.mongo.inbox import LeaseOwner, MongoInbox
+from bot.telegram.inbound.incoming_rate import IncomingRate
+from bot.telegram.inbound.membership import Membership
+from bot.telegram.inbound.parsing import Account
+from bot.telegram.inbound.poller import Poller
+from bot.telegram.inbound.receiver import Gate, Receiver, lane_of
+from bot.telegram.inbound.webhook import SECRET_HEADER, Webhook
+from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.throttled_notices import ThrottledNotices
 from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
@@ -49,12 +50,25 @@ def private(number):
 
 
 def message(number=ANNA, words="heron", **more):
-    return {"message_id": 5, "date": 1, "from": person(number), "chat": private(number), "text": words, **more}
+    return {
+        "message_id": 5,
+        "date": 1,
+        "from": person(number),
+        "chat": private(number),
+        "text": words,
+        **more,
+    }
 
 
 def membership(number, status="kicked"):
     was, now = ({"user": person(99), "status": one, "until_date": 0} for one in ("member", status))
-    return {"chat": private(number), "from": person(number), "date": 1, "old_chat_member": was, "new_chat_member": now}
+    return {
+        "chat": private(number),
+        "from": person(number),
+        "date": 1,
+        "old_chat_member": was,
+        "new_chat_member": now,
+    }
 
 
 def in_group(number, **more):
@@ -80,7 +94,13 @@ FOR_GOOD = {
     "an edit": {"edited_message": message(edit_date=2, extra=nested(300))},
     "an edit's id": {"edited_message": message(edit_date=2, message_id=HUGE)},
     "a press": {
-        "callback_query": {"id": "1", "from": person(ANNA), "chat_instance": "1", "data": "x", "message": message()}
+        "callback_query": {
+            "id": "1",
+            "from": person(ANNA),
+            "chat_instance": "1",
+            "data": "x",
+            "message": message(),
+        }
         | {"extra": HUGE}
     },
     "who has blocked the bot": {"my_chat_member": membership(HUGE)},
@@ -88,7 +108,9 @@ FOR_GOOD = {
     "where a group went": {"message": message(chat=group(-5), migrate_to_chat_id=-HUGE - 1)},
     "which group it was": {"message": message(chat=group(-HUGE - 1), migrate_to_chat_id=-6)},
     "a draft's id": {"stopped_message_generation": {"chat": private(ANNA), "draft_id": HUGE}},
-    "a draft's id and one more": {"stopped_message_generation": {"chat": private(ANNA), "draft_id": HUGE - 1}},
+    "a draft's id and one more": {
+        "stopped_message_generation": {"chat": private(ANNA), "draft_id": HUGE - 1}
+    },
 }
 
 
@@ -96,15 +118,17 @@ class Intake:
     """All that takes updates in, over a real MongoDB."""
 
     def __init__(self, server, bot, store):
-        clock = server.world.clock
+        clock = server.state.clock
         self.server, self.bot, self.clock = server, bot, clock
         self.entries = store.database["inbox"]
-        self.inbox = MongoInbox(store.database, store.calls, clock, Holder("here", 15), lane_of)
-        self.hints = Hints(Gateway(bot, sleep=Naps()), clock)
+        self.inbox = MongoInbox(store.database, store.calls, clock, LeaseOwner("here", 15), lane_of)
+        self.throttled_notices = ThrottledNotices(Gateway(bot, sleep=Naps()), clock)
         gate = Gate(lambda _owner: True, IncomingRate(10**6, clock))
-        receiver = Receiver(self.inbox, Account(bot.id, bot.username), clock, self.hints, gate)
-        movements = Movements(store.owners, store.chats, clock, lambda _owner: True)
-        self.receive = movements.noting(receiver.receive)
+        receiver = Receiver(
+            self.inbox, Account(bot.id, bot.username), clock, self.throttled_notices, gate
+        )
+        membership = Membership(store.owners, store.chats, clock, lambda _owner: True)
+        self.receive = membership.noting(receiver.receive)
         self._good = 10**6
         self.posted = 0
 
@@ -139,7 +163,10 @@ async def post(intake, *hostile):
     """The same, one by one, as Telegram pushes them: no answer may ask for the same again."""
     good = [intake.good(), intake.good()]
     hook = Webhook("https://example.org/hook", SECRET, intake.receive)
-    async with HttpServer("127.0.0.1", 0, hook.routes()) as http, aiohttp.ClientSession(headers=HEADERS) as client:
+    async with (
+        HttpServer("127.0.0.1", 0, hook.routes()) as http,
+        aiohttp.ClientSession(headers=HEADERS) as client,
+    ):
         for update in (good[0][1], *hostile, good[1][1]):
             intake.posted += 1
             body = json.dumps({"update_id": intake.posted} | update)
@@ -154,7 +181,7 @@ async def receiving(store):
     async with telegram() as (server, bot):
         intake = Intake(server, bot, store)
         yield intake
-        await intake.hints.close()
+        await intake.throttled_notices.close()
 
 
 def dropped(caplog):
@@ -183,21 +210,27 @@ async def test_who_sent_it_is_told_once_and_not_to_try_again(store):
         for _ in range(2):
             await poll(intake, {"message": message(extra=nested(190))})
         await intake.server.until(lambda: anna.chat.answers)
-        await intake.hints.close()
+        await intake.throttled_notices.close()
     assert [shown.text for shown in anna.chat.answers] == [text("error_unstorable", "en")]
 
 
 async def test_an_edit_that_was_dropped_leaves_the_message_that_waits_as_it_was(store):
     async with receiving(store) as intake:
-        await poll(intake, {"message": message(words="before")}, {"edited_message": message(extra=nested(300))})
+        await poll(
+            intake,
+            {"message": message(words="before")},
+            {"edited_message": message(extra=nested(300))},
+        )
         waits = await intake.entries.find_one({"ownerId": ANNA})
     assert waits["update"]["message"]["text"] == "before"
 
 
-async def test_an_id_beyond_all_sense_neither_stops_polling_nor_confirms_what_was_not_received(store):
+async def test_an_id_beyond_all_sense_neither_stops_polling_nor_confirms_what_was_not_received(
+    store,
+):
     """The offset that would confirm it would confirm every later update as well."""
     async with receiving(store) as intake:
-        updates = intake.server.world.updates
+        updates = intake.server.state.updates
         following = updates.next_id
         intake.server.deliver({"update_id": HUGE, "message": message()})
         updates.next_id = following
@@ -209,12 +242,17 @@ async def test_an_id_beyond_all_sense_neither_stops_polling_nor_confirms_what_wa
 
 async def test_a_stop_of_no_number_is_dropped(store, caplog):
     async with receiving(store) as intake:
-        await post(intake, {"stopped_message_generation": {"chat": private(ANNA), "draft_id": "heron"}})
-        await poll(intake, {"stopped_message_generation": {"chat": private(ANNA), "draft_id": ["heron"]}})
+        await post(
+            intake, {"stopped_message_generation": {"chat": private(ANNA), "draft_id": "heron"}}
+        )
+        await poll(
+            intake, {"stopped_message_generation": {"chat": private(ANNA), "draft_id": ["heron"]}}
+        )
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-# ---------------------------------------------------------------------------------------- whatever may come
+# ---------------------------------------------------------------------------------------- whatever
+# may come
 
 leaves = st.one_of(
     st.none(),
@@ -227,7 +265,9 @@ leaves = st.one_of(
 )
 values = st.recursive(
     leaves,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 SOUND = [*FOR_GOOD.values(), {"message": message()}, {"edited_message": message(edit_date=3)}]

@@ -11,10 +11,10 @@ import pytest
 
 from bot.inbox import Effect, Entry
 from bot.owner import Lane, Owner, Place
-from bot.store import schema, shape
-from bot.store.inbox import Holder, MongoInbox
-from bot.store.memory_inbox import MemoryInbox
-from bot.store.mongo import connect
+from bot.store.memory.inbox import MemoryInbox
+from bot.store.mongo import collections, schema
+from bot.store.mongo.inbox import LeaseOwner, MongoInbox
+from bot.store.mongo.store import connect
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))
@@ -38,8 +38,10 @@ def through(driver):
     async def in_mongodb(request, clock):
         uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("prepared")
         store = await connect(uri, name, driver=driver, clock=clock, keep=timedelta(days=1))
-        await schema.ensure(store.database, shape.MOST_SECONDS)
-        yield MongoInbox(store.database, store.calls, clock, Holder("here", lease_seconds=15), lane_of)
+        await schema.ensure(store.database, collections.MAX_SECONDS)
+        yield MongoInbox(
+            store.database, store.calls, clock, LeaseOwner("here", lease_seconds=15), lane_of
+        )
         await store.close()
 
     return in_mongodb
@@ -100,7 +102,8 @@ async def handled(inbox, claim):
     return seen
 
 
-# ----------------------------------------------------------------------------------------------- accepting
+# -----------------------------------------------------------------------------------------------
+# accepting
 
 
 async def test_an_update_is_accepted_once(inbox):
@@ -125,7 +128,13 @@ async def test_a_finished_update_is_not_accepted_again(inbox, state):
     [
         entry(1, Lane(Owner(1), Place(-100500, 7)), at=NOON + timedelta(milliseconds=250)),
         entry(1, Lane(Owner(1), Place(1), aside=True), "command"),
-        replace(entry(1), update={**entry(1).update, "message": {"text": "ж", "entities": [{"offset": 0}], "x": None}}),
+        replace(
+            entry(1),
+            update={
+                **entry(1).update,
+                "message": {"text": "ж", "entities": [{"offset": 0}], "x": None},
+            },
+        ),
         entry(1, kind="press"),
         entry(1, gathers=True),
     ],
@@ -148,7 +157,8 @@ async def test_waiting_ends_when_something_arrives(inbox):
     await asyncio.wait_for(waiting, 5)
 
 
-# ------------------------------------------------------------------------------------------------ claiming
+# ------------------------------------------------------------------------------------------------
+# claiming
 
 
 async def test_a_lane_is_held_once(inbox):
@@ -176,7 +186,9 @@ async def test_lanes_are_claimed_side_by_side(inbox):
 
 
 async def test_a_busy_lane_is_not_claimed(inbox):
-    """A process does not claim a lane of which it still runs something, whatever the inbox believes."""
+    """A process does not claim a lane of which it still runs something, whatever the inbox
+    believes.
+    """
     await inbox.put(entry(1, ANNA))
     assert await inbox.claim({ANNA.id}) is None
 
@@ -196,14 +208,17 @@ async def test_no_lane_of_a_full_share_is_claimed(inbox):
     assert (first.lane, first.share) == (topics[0].id, ANNA.share)
     assert beside == {replace(topics[0], aside=True).id, BORIS.id}
     assert await inbox.claim((), [ANNA.share]) is None
-    assert (await inbox.claim((), [replace(ANNA, aside=True).share, BORIS.share])).lane == topics[1].id
+    assert (await inbox.claim((), [replace(ANNA, aside=True).share, BORIS.share])).lane == topics[
+        1
+    ].id
 
 
 async def test_a_lane_that_is_held_is_kept(inbox):
     assert not await inbox.keep([await claimed(inbox, entry(1))])
 
 
-# ------------------------------------------------------------------------------------------------- batches
+# -------------------------------------------------------------------------------------------------
+# batches
 
 
 async def test_waiting_messages_make_one_batch_in_the_order_of_their_ids(inbox):
@@ -215,18 +230,25 @@ async def test_waiting_messages_make_one_batch_in_the_order_of_their_ids(inbox):
 async def test_a_batch_holds_at_most_twenty_messages(inbox):
     claim = await claimed(inbox, *(entry(update_id) for update_id in range(1, 26)))
 
-    assert [ids(batch) for batch in await handled(inbox, claim)] == [list(range(1, 21)), list(range(21, 26))]
+    assert [ids(batch) for batch in await handled(inbox, claim)] == [
+        list(range(1, 21)),
+        list(range(21, 26)),
+    ]
 
 
 @pytest.mark.parametrize("kind", COMMANDS)
 async def test_commands_go_alone_and_keep_their_place_among_messages(inbox, kind):
-    claim = await claimed(inbox, entry(1), entry(2, kind=kind), entry(3, kind=kind), entry(4), entry(5))
+    claim = await claimed(
+        inbox, entry(1), entry(2, kind=kind), entry(3, kind=kind), entry(4), entry(5)
+    )
 
     assert [ids(batch) for batch in await handled(inbox, claim)] == [[1], [2], [3], [4, 5]]
 
 
 async def test_after_a_crash_one_message_goes_at_a_time(inbox):
-    """The one that breaks the process can be told from the rest; and what comes after it begins with its first try."""
+    """The one that breaks the process can be told from the rest; and what comes after it begins
+    with its first try.
+    """
     claim = await claimed(inbox, entry(1), entry(2), entry(3))
     batch = await inbox.next(replace(claim, tries=2, is_retry=True))
     going_on = await inbox.finish(batch, "done")
@@ -243,7 +265,8 @@ async def test_what_is_finished_is_gone(inbox):
     assert await inbox.next(claim) is None
 
 
-# ----------------------------------------------------------------------------------------------- gathering
+# -----------------------------------------------------------------------------------------------
+# gathering
 
 YOUNG = timedelta(seconds=1.2)
 
@@ -263,8 +286,13 @@ async def test_a_batch_is_early_while_its_last_message_gathers_and_is_young(inbo
 
 
 async def test_a_burst_is_one_batch_in_the_order_sent(inbox, clock):
-    """C19: a short message, a long one in two parts, a short one: none overtakes while the parts are gathered."""
-    burst = [replace(entry(number, gathers=number in {2, 3}), received_at=clock.now()) for number in range(1, 5)]
+    """C19: a short message, a long one in two parts, a short one: none overtakes while the parts
+    are gathered.
+    """
+    burst = [
+        replace(entry(number, gathers=number in {2, 3}), received_at=clock.now())
+        for number in range(1, 5)
+    ]
     claim = await claimed(inbox, *burst[:3])
     assert (await inbox.next(claim)).early > 0
     await inbox.put(burst[3])
@@ -284,12 +312,15 @@ async def test_a_burst_is_one_batch_in_the_order_sent(inbox, clock):
     ids=["none gathers", "the last does not gather", "a command follows", "the batch is full"],
 )
 async def test_nothing_is_waited_for_in_vain(inbox, clock, entries):
-    claim = await claimed(inbox, *(replace(waiting, received_at=clock.now()) for waiting in entries))
+    claim = await claimed(
+        inbox, *(replace(waiting, received_at=clock.now()) for waiting in entries)
+    )
 
     assert (await inbox.next(claim)).early == 0
 
 
-# --------------------------------------------------------------------------------------------------- edits
+# ---------------------------------------------------------------------------------------------------
+# edits
 
 
 def worded(update_id, words, lane=ANNA):
@@ -317,7 +348,8 @@ async def test_an_edit_of_what_was_answered_changes_nothing(inbox):
     assert await inbox.claim(()) is None
 
 
-# ---------------------------------------------------------------------------------------------- cancelling
+# ----------------------------------------------------------------------------------------------
+# cancelling
 
 
 async def test_a_cancelling_command_is_told_to_the_lane_it_stands_in_and_to_no_other(inbox):
@@ -424,7 +456,8 @@ async def test_a_cancelling_command_that_comes_again_cancels_nothing(inbox):
     assert not await inbox.cancelled([ANNA.id])
 
 
-# --------------------------------------------------------------------------------------------- giving back
+# ---------------------------------------------------------------------------------------------
+# giving back
 
 
 async def test_a_lane_that_was_handed_back_is_claimed_again_with_its_entries(inbox):
@@ -488,7 +521,8 @@ async def test_a_release_ends_what_was_told_to_the_lane(inbox):
     assert not await inbox.cancelled([ANNA.id])
 
 
-# ----------------------------------------------------------------------------------------- what is recorded
+# ----------------------------------------------------------------------------------------- what is
+# recorded
 
 
 async def handed_on(inbox, claim):
@@ -513,12 +547,16 @@ async def test_parts_that_were_sent_are_known_to_the_next_holder(inbox):
     assert later.parts_sent(1) == 3
 
 
-async def test_an_answer_nobody_can_vouch_for_is_known_to_the_lane_until_it_was_offered_again(inbox):
-    """To the next run of the same holder, to the next holder, and after the lane was empty; to no other lane."""
+async def test_an_answer_nobody_can_vouch_for_is_known_to_the_lane_until_it_was_offered_again(
+    inbox,
+):
+    """To the next run of the same holder, to the next holder, and after the lane was empty; to no
+    other lane.
+    """
     claim = await claimed(inbox, entry(1))
     batch = await inbox.next(claim)
     assert inbox.record(batch).uncertain() is None
-    await inbox.record(batch).doubt(1)
+    await inbox.record(batch).mark_uncertain(1)
     assert inbox.record(batch).uncertain() == 1
     await inbox.release(await inbox.finish(batch, "done"))
 
@@ -526,7 +564,7 @@ async def test_an_answer_nobody_can_vouch_for_is_known_to_the_lane_until_it_was_
     assert inbox.record(await inbox.next(claim)).uncertain() == 1
     assert inbox.record(await inbox.next(await claimed(inbox, entry(3, BORIS)))).uncertain() is None
     batch = await handed_on(inbox, claim)
-    await inbox.record(batch).doubt(None)
+    await inbox.record(batch).mark_uncertain(None)
     assert inbox.record(batch).uncertain() is None
     await inbox.release(await inbox.finish(batch, "done"))
 
@@ -572,7 +610,9 @@ async def test_what_an_effect_came_to_is_known_to_every_later_run(inbox):
     assert await later.effects(2) == []
 
 
-async def test_what_a_failed_turn_did_is_told_to_the_next_turn_of_its_lane_until_that_has_seen_it(inbox):
+async def test_what_a_failed_turn_did_is_told_to_the_next_turn_of_its_lane_until_that_has_seen_it(
+    inbox,
+):
     """C146: to nobody else."""
     claim = await claimed(inbox, entry(1))
     batch = await inbox.next(claim)
@@ -589,10 +629,15 @@ async def test_what_a_failed_turn_did_is_told_to_the_next_turn_of_its_lane_until
         claim = await claimed(inbox, entry(4 + seen))
         batch = await inbox.next(claim)
         record = inbox.record(batch)
-        assert await record.unseen_effects(NOON - timedelta(days=1)) == [Effect("send", "hash", "Sent.")]
+        assert await record.unseen_effects(NOON - timedelta(days=1)) == [
+            Effect("send", "hash", "Sent.")
+        ]
         if seen:
             await record.effects_seen()
             assert list(await record.unseen_effects(NOON - timedelta(days=1))) == []
         await inbox.release(await inbox.finish(batch, "done"))
     claim = await claimed(inbox, entry(9))
-    assert list(await inbox.record(await inbox.next(claim)).unseen_effects(NOON - timedelta(days=1))) == []
+    assert (
+        list(await inbox.record(await inbox.next(claim)).unseen_effects(NOON - timedelta(days=1)))
+        == []
+    )

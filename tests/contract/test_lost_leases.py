@@ -1,4 +1,5 @@
-"""A worker that was frozen past its lease: what it still writes changes nothing, and the next holder knows what to do.
+"""A worker that was frozen past its lease: what it still writes changes nothing, and the next
+holder knows what to do.
 
 A lease ends here by a date in the database, so no test waits for one.
 """
@@ -12,7 +13,7 @@ import pytest
 from bot.errors import LaneLost
 from bot.inbox import Entry
 from bot.ops.clock import ManualClock
-from bot.store.inbox import Holder, MongoInbox
+from bot.store.mongo.inbox import LeaseOwner, MongoInbox
 from tests.builders import ANNA, BORIS, NOON, lane
 
 ANNAS, BORIS_LANE = lane(ANNA), lane(BORIS)
@@ -27,7 +28,7 @@ def process(store):
     """Make the inbox of another process over the same database."""
 
     def made(name, lease_seconds=15.0):
-        holder = Holder(name, lease_seconds)
+        holder = LeaseOwner(name, lease_seconds)
         return MongoInbox(
             store.database,
             store.calls,
@@ -50,7 +51,9 @@ def lease_ends(store):
 
 @pytest.fixture
 async def taken_over(process, lease_ends):
-    """The inbox, claim and batch of the worker that froze, then those of the one that took its lane over."""
+    """The inbox, claim and batch of the worker that froze, then those of the one that took its lane
+    over.
+    """
     frozen, other = process("frozen"), process("other")
     await frozen.put(entry(1))
     old = await frozen.claim(())
@@ -60,7 +63,9 @@ async def taken_over(process, lease_ends):
     return (frozen, old, stale), (other, new, await other.next(new))
 
 
-async def test_a_lane_whose_lease_is_over_is_claimed_by_another_one_who_knows_that_it_is_a_retry(taken_over):
+async def test_a_lane_whose_lease_is_over_is_claimed_by_another_one_who_knows_that_it_is_a_retry(
+    taken_over,
+):
     (_, old, _), (_, new, fresh) = taken_over
     assert new.fence > old.fence
     assert (old.tries, old.is_retry, new.tries, new.is_retry) == (1, False, 2, True)
@@ -166,7 +171,9 @@ async def test_each_crash_is_a_try_and_a_finished_entry_ends_the_counting(proces
     assert [waiting.id for waiting in (await inbox.next(again)).entries] == [2]
 
 
-async def test_an_update_that_was_stored_and_not_announced_is_announced_when_it_comes_again(process, store):
+async def test_an_update_that_was_stored_and_not_announced_is_announced_when_it_comes_again(
+    process, store
+):
     """The process died between the two; Telegram had not been told to forget the update."""
     inbox = process("first")
     await inbox.put(entry(1))

@@ -1,7 +1,8 @@
-"""The inbox in MongoDB beyond its port: leases by the server's clock, fences, and what is left when a process dies.
+"""The inbox in MongoDB beyond its port: leases by the server's clock, fences, and what is left when
+a process dies.
 
-Two processes are two inboxes over one database. A lease that has ended is one whose end was moved into the past behind
-their back: the bot's own clock has no say in it.
+Two processes are two inboxes over one database. A lease that has ended is one whose end was moved
+into the past behind their back: the bot's own clock has no say in it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from pymongo.errors import WriteError
 from bot.errors import LaneLost, StoreUnavailable
 from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
-from bot.store import inbox as mongo_inbox
-from bot.store.calls import Calls, Uncertain
-from bot.store.inbox import NEVER, Holder, MongoInbox
-from bot.store.records import UNCERTAIN
+from bot.store.mongo import inbox as mongo_inbox
+from bot.store.mongo.driver_gate import DriverGate, Uncertain
+from bot.store.mongo.inbox import NEVER, LeaseOwner, MongoInbox
+from bot.store.mongo.turn_records import UNCERTAIN
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))
@@ -32,7 +33,9 @@ def lane_of(update):
 
 
 def entry(update_id, lane=ANNA, kind="content", **marks):
-    return Entry(update_id, lane, kind, {"update_id": update_id, "owner": lane.owner.id}, NOON, **marks)
+    return Entry(
+        update_id, lane, kind, {"update_id": update_id, "owner": lane.owner.id}, NOON, **marks
+    )
 
 
 def new(update_id, lane=ANNA):
@@ -47,8 +50,10 @@ class Processes:
         self.here, self.there = self.process("here"), self.process("there")
 
     def process(self, name, *, lease_seconds=15.0, calls=None):
-        holder = Holder(name, lease_seconds)
-        return MongoInbox(self.store.database, calls or self.store.calls, self.clock, holder, lane_of)
+        holder = LeaseOwner(name, lease_seconds)
+        return MongoInbox(
+            self.store.database, calls or self.store.calls, self.clock, holder, lane_of
+        )
 
     def lane(self, lane=ANNA):
         return self.database["lanes"].find_one({"_id": lane.id})
@@ -58,7 +63,11 @@ class Processes:
 
     def let_lease_end(self, lane=ANNA):
         """As it ends when its holder was killed, or stopped for long."""
-        assert self.database["lanes"].update_one({"_id": lane.id}, {"$set": {"leaseUntil": PAST}}).matched_count
+        assert (
+            self.database["lanes"]
+            .update_one({"_id": lane.id}, {"$set": {"leaseUntil": PAST}})
+            .matched_count
+        )
 
     async def taken_over(self, *entries):
         """The claim and batch of a process that was frozen, and of the one that took over."""
@@ -84,7 +93,8 @@ async def claimed(inbox, *entries):
     return claim
 
 
-# --------------------------------------------------------------------------------------------------- leases
+# ---------------------------------------------------------------------------------------------------
+# leases
 
 
 async def test_the_bots_own_clock_ends_no_lease(processes):
@@ -115,7 +125,8 @@ async def test_the_lane_that_was_served_longest_ago_is_claimed_first(processes):
 
 async def test_keeping_is_one_command_however_many_lanes(processes, commands):
     claims = [
-        await claimed(processes.here, entry(number, Lane(Owner(number), Place(number)))) for number in range(1, 9)
+        await claimed(processes.here, entry(number, Lane(Owner(number), Place(number))))
+        for number in range(1, 9)
     ]
     commands.forget()
     await processes.here.keep(claims)
@@ -139,7 +150,8 @@ async def test_a_holder_knows_by_its_own_clock_that_its_lease_may_be_over(proces
     record.require_lease()
 
 
-# -------------------------------------------------------------------------------------------------- zombies
+# --------------------------------------------------------------------------------------------------
+# zombies
 
 
 async def test_what_a_zombie_began_is_not_begun_again(processes):
@@ -150,7 +162,9 @@ async def test_what_a_zombie_began_is_not_begun_again(processes):
 
 
 async def test_a_process_that_wakes_up_finishes_nothing(processes):
-    """C24: the one that took over goes one by one, so what it has not touched yet is not the zombie's to fail."""
+    """C24: the one that took over goes one by one, so what it has not touched yet is not the
+    zombie's to fail.
+    """
     frozen = processes.process("brief", lease_seconds=0.2)
     claim = await claimed(frozen, entry(1), entry(2))
     batch = await frozen.next(claim)
@@ -165,7 +179,8 @@ async def test_a_process_that_wakes_up_finishes_nothing(processes):
     assert [processes.entry(number)["state"] for number in (1, 2)] == ["queued", "queued"]
 
 
-# -------------------------------------------------------------------------------------------- tries, retries
+# --------------------------------------------------------------------------------------------
+# tries, retries
 
 
 async def dies(processes, inbox):
@@ -186,7 +201,10 @@ async def test_a_lane_that_is_handed_back_was_not_tried(processes):
     await processes.here.hand_back(claim)
     again = await processes.there.claim(())
 
-    assert (again.tries, again.is_retry) == (2, True)  # what the dead one may have committed was not looked up yet
+    assert (again.tries, again.is_retry) == (
+        2,
+        True,
+    )  # what the dead one may have committed was not looked up yet
 
 
 async def test_the_tries_begin_anew_with_the_entry_after_a_finished_one(processes):
@@ -208,17 +226,24 @@ async def test_a_lane_that_was_emptied_begins_with_its_first_try(processes):
     for _ in range(3):
         await dies(processes, processes.here)
     claim = await processes.here.claim(())
-    await processes.here.release(await processes.here.finish(await processes.here.next(claim), "dead"))
+    await processes.here.release(
+        await processes.here.finish(await processes.here.next(claim), "dead")
+    )
     later = await claimed(processes.there, entry(2))
 
     assert (later.tries, later.is_retry) == (1, False)
 
 
-# ---------------------------------------------------------------------------------------------- not readable
+# ---------------------------------------------------------------------------------------------- not
+# readable
 
 
-async def test_an_update_that_belongs_to_nobody_any_more_is_parked_and_its_lane_goes_on(processes, caplog):
-    """One whose sender can no longer be read, one without an update, one of somebody else: none is answered."""
+async def test_an_update_that_belongs_to_nobody_any_more_is_parked_and_its_lane_goes_on(
+    processes, caplog
+):
+    """One whose sender can no longer be read, one without an update, one of somebody else: none is
+    answered.
+    """
     claim = await claimed(processes.here, *[entry(number) for number in range(1, 6)])
     stored = processes.database["inbox"]
     stored.update_one({"_id": 1}, {"$set": {"update": {"update_id": 1}}})
@@ -228,26 +253,34 @@ async def test_an_update_that_belongs_to_nobody_any_more_is_parked_and_its_lane_
     await processes.here.finish(batch, "done")
 
     assert [waiting.id for waiting in batch.entries] == [3, 5]
-    states = [(processes.entry(number)["state"], processes.entry(number)["turn"]) for number in range(1, 6)]
-    assert states == [("dead", 1), ("dead", 2), ("done", 3), ("dead", 4), ("done", 3)]
-    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == [
-        "updates [1, 2, 4] belong to nobody any more and are parked"
+    states = [
+        (processes.entry(number)["state"], processes.entry(number)["turn"])
+        for number in range(1, 6)
     ]
+    assert states == [("dead", 1), ("dead", 2), ("done", 3), ("dead", 4), ("done", 3)]
+    assert [
+        record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR
+    ] == ["updates [1, 2, 4] belong to nobody any more and are parked"]
 
 
 async def test_a_zombie_parks_nothing(processes):
     held, _ = await processes.taken_over(entry(1), entry(2))
-    processes.database["inbox"].update_one({"_id": 1}, {"$unset": {"update": ""}, "$set": {"fence": 2}})
+    processes.database["inbox"].update_one(
+        {"_id": 1}, {"$unset": {"update": ""}, "$set": {"fence": 2}}
+    )
     with pytest.raises(LaneLost):
         await processes.here.next(held.claim)
     assert processes.entry(1)["state"] == "queued"
 
 
-# ------------------------------------------------------------------------------------------- claims in doubt
+# ------------------------------------------------------------------------------------------- claims
+# in doubt
 
 
 async def test_a_claim_that_was_granted_unheard_is_taken_back(processes):
-    """The server leased the lane, and its answer was lost; other lanes of this process stay as they are."""
+    """The server leased the lane, and its answer was lost; other lanes of this process stay as they
+    are.
+    """
     here = processes.process("unsure", calls=(calls := Silent(0)))
     mine = await claimed(here, entry(1, BORIS))
     await here.put(entry(2))
@@ -262,19 +295,22 @@ async def test_a_claim_that_was_granted_unheard_is_taken_back(processes):
     assert await processes.there.claim(()) is None
 
 
-# ------------------------------------------------------------------------------------- arriving, and crashes
+# ------------------------------------------------------------------------------------- arriving,
+# and crashes
 
 
 async def test_an_update_that_was_finished_is_not_announced_when_it_comes_again(processes):
     claim = await claimed(processes.here, entry(1))
-    await processes.here.release(await processes.here.finish(await processes.here.next(claim), "done"))
+    await processes.here.release(
+        await processes.here.finish(await processes.here.next(claim), "done")
+    )
     before = processes.lane()
     assert not await processes.there.put(entry(1))
 
     assert processes.lane() == before
 
 
-class Silent(Calls):
+class Silent(DriverGate):
     """The call of this number does its work, and its answer is lost."""
 
     def __init__(self, number):
@@ -289,7 +325,9 @@ class Silent(Calls):
 
 
 @pytest.mark.parametrize("number", [1, 2], ids=["insert", "announcement"])
-async def test_an_update_whose_storing_is_uncertain_is_refused_and_taken_once_when_it_comes_again(processes, number):
+async def test_an_update_whose_storing_is_uncertain_is_refused_and_taken_once_when_it_comes_again(
+    processes, number
+):
     """C12, C108."""
     inbox = processes.process("unsure", calls=Silent(number))
     with pytest.raises(StoreUnavailable):
@@ -301,15 +339,23 @@ async def test_an_update_whose_storing_is_uncertain_is_refused_and_taken_once_wh
     assert processes.database["inbox"].count_documents({}) == 1
 
 
-async def test_telegram_does_not_wait_long_for_a_store_that_does_not_answer(processes, mongo_client, monkeypatch):
-    """C12: neither in line, behind calls that wait as well, nor for the server; what comes again is taken."""
+async def test_telegram_does_not_wait_long_for_a_store_that_does_not_answer(
+    processes, mongo_client, monkeypatch
+):
+    """C12: neither in line, behind calls that wait as well, nor for the server; what comes again is
+    taken.
+    """
     monkeypatch.setattr(mongo_inbox, "PROMPTLY", 0.3)
-    stuck = processes.process("stuck", calls=Calls(at_once=2))
+    stuck = processes.process("stuck", calls=DriverGate(at_once=2))
     where = {"failCommands": ["insert"], "namespace": f"{processes.store.database.name}.inbox"}
     block = {"blockConnection": True, "blockTimeMS": 1200}
     begun = asyncio.get_running_loop().time()
-    mongo_client.admin.command("configureFailPoint", "failCommand", mode={"times": 2}, data=where | block)
-    refused = await asyncio.gather(*(stuck.put(entry(number)) for number in range(1, 9)), return_exceptions=True)
+    mongo_client.admin.command(
+        "configureFailPoint", "failCommand", mode={"times": 2}, data=where | block
+    )
+    refused = await asyncio.gather(
+        *(stuck.put(entry(number)) for number in range(1, 9)), return_exceptions=True
+    )
     took = asyncio.get_running_loop().time() - begun
     mongo_client.admin.command("configureFailPoint", "failCommand", mode="off")
 
@@ -318,7 +364,9 @@ async def test_telegram_does_not_wait_long_for_a_store_that_does_not_answer(proc
     for number in range(1, 9):
         await processes.there.put(entry(number))
     claim = await processes.there.claim(())
-    assert [waiting.id for waiting in (await processes.there.next(claim)).entries] == list(range(1, 9))
+    assert [waiting.id for waiting in (await processes.there.next(claim)).entries] == list(
+        range(1, 9)
+    )
 
 
 async def test_twenty_first_messages_at_once_make_one_lane(processes):
@@ -346,7 +394,8 @@ async def test_a_lane_is_not_given_back_over_the_head_of_what_another_process_ac
     assert processes.lane()["ready"] is False
 
 
-# ------------------------------------------------------------------------------------- cancels, and records
+# ------------------------------------------------------------------------------------- cancels, and
+# records
 
 
 async def test_a_command_that_one_process_accepts_cancels_the_turn_of_another(processes):
@@ -374,7 +423,8 @@ async def test_a_part_nobody_can_vouch_for_takes_its_place(processes):
 
 
 @pytest.mark.parametrize(
-    ("state", "kept"), [("done", False), ("cancelled", False), ("refused", False), ("failed", True), ("dead", True)]
+    ("state", "kept"),
+    [("done", False), ("cancelled", False), ("refused", False), ("failed", True), ("dead", True)],
 )
 async def test_what_nobody_will_want_again_is_forgotten(processes, state, kept):
     """The words stay only where somebody may have them tried again."""
@@ -386,7 +436,8 @@ async def test_what_nobody_will_want_again_is_forgotten(processes, state, kept):
     assert [one["doneAt"] for one in found] == [processes.clock.now()] * 2
 
 
-# -------------------------------------------------------------------------------------------- what it costs
+# -------------------------------------------------------------------------------------------- what
+# it costs
 
 
 @pytest.fixture
@@ -397,11 +448,15 @@ async def crowd(processes):
         lane = Lane(Owner(number), Place(number))
         await processes.here.put(entry(number, lane))
     lanes.update_many({"_id": {"$regex": "^1"}}, {"$set": {"ready": False}})
-    lanes.update_many({"_id": {"$regex": "^[23]"}}, {"$set": {"leaseUntil": datetime(2100, 1, 1, tzinfo=UTC)}})
+    lanes.update_many(
+        {"_id": {"$regex": "^[23]"}}, {"$set": {"leaseUntil": datetime(2100, 1, 1, tzinfo=UTC)}}
+    )
     inbox.update_many({"_id": {"$mod": [2, 0]}}, {"$set": {"state": "done", "doneAt": NOON}})
 
 
-async def test_every_query_finds_its_documents_through_an_index(processes, crowd, commands, mongo_client):
+async def test_every_query_finds_its_documents_through_an_index(
+    processes, crowd, commands, mongo_client
+):
     """Keys and documents examined: no more than one beyond what is returned."""
     commands.forget()
     commands.explain = mongo_client
@@ -426,7 +481,8 @@ async def test_every_query_finds_its_documents_through_an_index(processes, crowd
     assert {plan.command for plan in commands.plans} == {"find", "update", "findAndModify"}
 
 
-# ---------------------------------------------------------------------------------------------- validators
+# ----------------------------------------------------------------------------------------------
+# validators
 
 WRONG = {
     "no_owner": ("inbox", {"ownerId": None}),
@@ -456,8 +512,12 @@ async def test_the_server_refuses_what_is_no_entry_and_no_lane(processes, collec
 
 
 async def test_entries_and_lanes_expire_after_their_last_use(processes):
-    days = {name: processes.database[name].index_information()["expiry"] for name in ("inbox", "lanes")}
-    found = {name: (index["key"], index["expireAfterSeconds"] / 86_400) for name, index in days.items()}
+    days = {
+        name: processes.database[name].index_information()["expiry"] for name in ("inbox", "lanes")
+    }
+    found = {
+        name: (index["key"], index["expireAfterSeconds"] / 86_400) for name, index in days.items()
+    }
     assert found == {"inbox": ([("doneAt", 1)], 2), "lanes": ([("lastSeen", 1)], 90)}
 
 
@@ -469,11 +529,16 @@ def topics(processes):
     """So many lanes of Anna's wait that one after the other would show."""
     made = {"ownerId": ANNA.owner.id, "share": ANNA.share, "ready": True, "arrivals": 1}
     free = {"leaseBy": None, "leaseUntil": NEVER, "fence": 0, "tries": 0, "lastSeen": NOON}
-    lanes = [{"_id": Lane(ANNA.owner, Place(-100, topic)).id, **made, **free} for topic in range(1, TOPICS + 1)]
+    lanes = [
+        {"_id": Lane(ANNA.owner, Place(-100, topic)).id, **made, **free}
+        for topic in range(1, TOPICS + 1)
+    ]
     processes.database["lanes"].insert_many(lanes)
 
 
-async def test_a_claim_passes_over_thousands_of_lanes_of_a_full_share(processes, topics, commands, mongo_client):
+async def test_a_claim_passes_over_thousands_of_lanes_of_a_full_share(
+    processes, topics, commands, mongo_client
+):
     """C167"""
     await processes.here.put(entry(1, BORIS))
     commands.forget()
@@ -488,7 +553,9 @@ async def test_lanes_released_close_together_are_passed_over_together(processes)
     """C167: what they are sorted by is rounded, so one step of the index leads past all of them."""
     for number in range(1, 5):
         claim = await claimed(processes.here, entry(number, Lane(Owner(number), Place(number))))
-        await processes.here.release(await processes.here.finish(await processes.here.next(claim), "done"))
+        await processes.here.release(
+            await processes.here.finish(await processes.here.next(claim), "done")
+        )
     released = {lane["leaseUntil"] for lane in processes.database["lanes"].find()}
 
     assert all(at.second % 10 == at.microsecond == 0 for at in released)

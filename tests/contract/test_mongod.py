@@ -1,4 +1,6 @@
-"""The launcher of a mongod: which program it trusts, and that a server comes, keeps its folder, and goes."""
+"""The launcher of a mongod: which program it trusts, and that a server comes, keeps its folder, and
+goes.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ import pytest
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from bot.demo import mongod as launcher
-from bot.errors import StartError
+from bot.standins import mongod as launcher
+from bot.standins.errors import StandInError
 
 Client = MongoClient[dict[str, object]]
 
@@ -62,7 +64,7 @@ def test_a_program_that_cannot_run_is_passed_over(tmp_path, no_wheel):
 def test_one_sentence_names_the_cause_and_the_way_out(tmp_path, no_wheel, script, cause):
     """C123."""
     broken = program(tmp_path / "mongod", script)
-    with pytest.raises(StartError) as caught:
+    with pytest.raises(StandInError) as caught:
         launcher.find({"PATH": str(tmp_path)})
     message = str(caught.value)
     assert f"{broken}: " in message
@@ -74,13 +76,13 @@ def test_one_sentence_names_the_cause_and_the_way_out(tmp_path, no_wheel, script
 def test_a_file_that_is_no_program_is_named_too(tmp_path, no_wheel):
     stub = tmp_path / "exception.txt"
     stub.write_text("could not download", encoding="utf-8")
-    with pytest.raises(StartError, match="Permission denied"):
+    with pytest.raises(StandInError, match="Permission denied"):
         launcher.find({"MONGOD": str(stub), "PATH": ""})
 
 
 def test_where_nothing_is_installed_the_way_out_is_named(no_wheel):
     """C110: it is also what a test that is skipped for it says."""
-    with pytest.raises(StartError, match="none found"):
+    with pytest.raises(StandInError, match="none found"):
         launcher.find({"PATH": ""})
 
 
@@ -91,7 +93,9 @@ def here(mongod):
 
 
 def test_a_kept_folder_is_opened_again_on_another_port(here, tmp_path):
-    """What the demo stored yesterday is there today, although the set knew itself under another address."""
+    """What the demo stored yesterday is there today, although the set knew itself under another
+    address.
+    """
     seen = []
     for number in range(2):
         with launcher.running(here, tmp_path / "kept", QUICK) as uri, Client(uri) as client:
@@ -112,14 +116,14 @@ def test_a_passing_server_leaves_nothing_behind(here):
 
 
 def test_a_server_that_stops_at_once_is_reported(here, tmp_path):
-    with pytest.raises(StartError, match=r"stopped at once .*noSuchParameter"):  # noqa: SIM117 - the block is the point
+    with pytest.raises(StandInError, match=r"stopped at once .*noSuchParameter"):  # noqa: SIM117 - the block is the point
         with launcher.running(here, tmp_path, {"noSuchParameter": "1"}):
             pytest.fail("it cannot have started")
 
 
 KILLED = """
 import os, signal
-from bot.demo.mongod import running
+from bot.standins.mongod import running
 with running({"PATH": os.environ["PATH"]}) as uri:
     print(uri, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -130,8 +134,13 @@ with running({"PATH": os.environ["PATH"]}) as uri:
 def test_a_killed_parent_takes_its_server_along(here):
     """A crashed test run must not leave servers; their folders are swept at the next start."""
     command = [sys.executable, "-c", KILLED]
-    killed = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True, timeout=90, env=here)
-    with Client(killed.stdout.strip(), serverSelectionTimeoutMS=50) as client, pytest.raises(PyMongoError):
+    killed = subprocess.run(
+        command, check=False, stdout=subprocess.PIPE, text=True, timeout=90, env=here
+    )
+    with (
+        Client(killed.stdout.strip(), serverSelectionTimeoutMS=50) as client,
+        pytest.raises(PyMongoError),
+    ):
         client.admin.command("ping")
     with launcher.running(here, parameters=QUICK) as uri, Client(uri) as client:
         folder = Path(str(client.admin.command("getCmdLineOpts")["parsed"]["storage"]["dbPath"]))

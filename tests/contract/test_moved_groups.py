@@ -1,4 +1,6 @@
-"""A group that Telegram has moved: what its members have there is found under its new id, each Owner's by their own."""
+"""A group that Telegram has moved: what its members have there is found under its new id, each
+Owner's by their own.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ import pytest
 
 from bot.owner import Place
 from bot.ports import Note
-from bot.store.calls import Calls
-from bot.store.chats import MongoChats
+from bot.store.mongo.chats import MongoChats
+from bot.store.mongo.driver_gate import DriverGate
 from tests.builders import ANNA, BORIS, LIFETIME, NOON, dialogue, session
 
 OLD, NEW = Place(-500), Place(-100_600)
@@ -21,9 +23,11 @@ DURABLE = pytest.mark.parametrize("stores", ["motor", "pymongo", "mongomock"], i
 async def moved(stores):
     """Two people's talks in a group that has moved."""
     for number, owner in enumerate((ANNA, BORIS)):
-        await stores.sessions.create(owner, session(str(number) * 32, owner, OLD, messages=dialogue(1)))
+        await stores.sessions.create(
+            owner, session(str(number) * 32, owner, OLD, messages=dialogue(1))
+        )
         await stores.notes.add(owner, OLD, Note("n1", "tea", NOON))
-    await MongoChats(stores.database, Calls()).moved(OLD.chat_id, NEW.chat_id)
+    await MongoChats(stores.database, DriverGate()).moved(OLD.chat_id, NEW.chat_id)
     return stores
 
 
@@ -50,11 +54,11 @@ async def test_what_waited_in_the_old_chat_finds_it_there(moved):
 
 
 @DURABLE
-@pytest.mark.parametrize("deed", ["inspect", "close", "erase"])
-async def test_a_command_finds_it_there_too(moved, deed):
+@pytest.mark.parametrize("operation", ["inspect", "close", "erase"])
+async def test_a_command_finds_it_there_too(moved, operation):
     """/reset in the new chat erases what was said in the old one."""
-    assert await getattr(moved.sessions, deed)(ANNA, NEW)
-    assert await load(moved, ANNA, OLD) is None or deed == "inspect"
+    assert await getattr(moved.sessions, operation)(ANNA, NEW)
+    assert await load(moved, ANNA, OLD) is None or operation == "inspect"
 
 
 @DURABLE
@@ -67,7 +71,9 @@ async def test_what_both_chats_have_stays_where_it_is(moved):
 async def test_two_who_say_so_at_once_are_one(store):
     chats = MongoChats(store.database, store.calls)
     await asyncio.gather(*(chats.moved(OLD.chat_id, NEW.chat_id) for _ in range(8)))
-    assert await store.database["chats"].find().to_list(None) == [{"_id": OLD.chat_id, "movedTo": NEW.chat_id}]
+    assert await store.database["chats"].find().to_list(None) == [
+        {"_id": OLD.chat_id, "movedTo": NEW.chat_id}
+    ]
 
 
 async def test_nothing_is_asked_where_the_session_is_found_or_the_chat_is_private(store, commands):

@@ -1,4 +1,6 @@
-"""Answers other bots lost words of, each of their prefixes included, as Telegram takes and shows them."""
+"""Answers other bots lost words of, each of their prefixes included, as Telegram takes and shows
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,11 @@ import asyncio
 import pytest
 
 from bot.owner import Place
-from bot.store.memory_inbox import MemoryRecord
-from bot.telegram.formatting import format_chunks
-from bot.telegram.gateway import Gateway
-from bot.telegram.limiter import Limiter
-from bot.telegram.replies import TelegramReply
+from bot.store.memory.inbox import MemoryRecord
+from bot.telegram.outbound.formatting import format_chunks
+from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.limiter import Limiter
+from bot.telegram.outbound.replies import TelegramReply
 from tests.telegrams import Naps, telegram
 from tests.unit.test_formatting import NASTY
 
@@ -55,15 +57,23 @@ async def test_what_is_shown_is_what_was_formatted(line, gateway, name):
     server, _ = line
     await TelegramReply(gateway, HERE, "en").deliver(NASTY[name], turn=1)
     shown = server.people[7].chat.answers
-    assert [message.text for message in shown] == [chunk.text for chunk in format_chunks(NASTY[name])]
+    assert [message.text for message in shown] == [
+        chunk.text for chunk in format_chunks(NASTY[name])
+    ]
     assert len(server.journal.of("sendMessage")) == len(shown)
 
 
 async def test_very_long_code_arrives_as_a_file_between_the_words(line, gateway):
     server, bot = line
-    await TelegramReply(gateway, HERE, "en").deliver(f"Here:\n\n```py\n{CODE}```\n\nThat is all.", turn=1)
+    await TelegramReply(gateway, HERE, "en").deliver(
+        f"Here:\n\n```py\n{CODE}```\n\nThat is all.", turn=1
+    )
     before, file, after = server.people[7].chat.answers
-    assert (before.text, file.text, after.text) == ("Here:", f"code-1.py ({len(CODE) // 1024} KB)", "That is all.")
+    assert (before.text, file.text, after.text) == (
+        "Here:",
+        f"code-1.py ({len(CODE) // 1024} KB)",
+        "That is all.",
+    )
     sent = await bot.get_file(file.raw["document"]["file_id"])
     assert bytes(await sent.download_as_bytearray()).decode() == CODE
     assert file.raw["document"]["file_name"] == "code-1.py"

@@ -10,7 +10,10 @@ from bot.owner import Place
 from bot.ports import Note
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, NOON
 
-TEA, CAT = Note("op1", "Anna drinks tea", NOON), Note("op2", "The cat is Ada", NOON + timedelta(minutes=1))
+TEA, CAT = (
+    Note("op1", "Anna drinks tea", NOON),
+    Note("op2", "The cat is Ada", NOON + timedelta(minutes=1)),
+)
 
 
 @pytest.fixture
@@ -31,7 +34,9 @@ async def test_a_repeated_operation_adds_nothing(notes):
 
 
 async def test_a_group_sees_only_its_own(notes):
-    """C55: what was said in private stays there, and the other way round; topics of one group share."""
+    """C55: what was said in private stays there, and the other way round; topics of one group
+    share.
+    """
     await notes.add(ANNA, ANNAS_CHAT, TEA)
     await notes.add(ANNA, GROUP, CAT)
     assert await notes.of(ANNA, GROUP) == [CAT]

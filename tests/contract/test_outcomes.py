@@ -1,7 +1,8 @@
-"""When MongoDB fails during a commit, the outcome is found out: the turn is stored once, or the caller is told (C108).
+"""When MongoDB fails during a commit, the outcome is found out: the turn is stored once, or the
+caller is told (C108).
 
-Answers are lost in two ways: `Doubtful` stands at the door of every call, so that a test can let another hand write in
-between; the server's own failpoints break the wire itself.
+Answers are lost in two ways: `Doubtful` stands at the door of every call, so that a test can let
+another hand write in between; the server's own failpoints break the wire itself.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from dataclasses import dataclass
 import pytest
 
 from bot.errors import SessionGone, StoreError, StoreUnavailable
-from bot.store.calls import Calls, Uncertain
-from bot.store.sessions import MongoSessions, Patience
+from bot.store.mongo.driver_gate import DriverGate, Uncertain
+from bot.store.mongo.sessions import MongoSessions, RetryPolicy
 from tests.builders import ANNA, ANNAS_CHAT, GROUP, LIFETIME, NOON, closed_turn, session
 
-IMPATIENT = Patience(seconds=2, pauses=(0,) * 5)
+IMPATIENT = RetryPolicy(seconds=2, pauses=(0,) * 5)
 
 
 async def nothing() -> None:
@@ -27,7 +28,9 @@ async def nothing() -> None:
 
 @dataclass
 class Silence:
-    """No answer to a call that arrived, or (not `arrives`) never did; `meanwhile` another hand may write."""
+    """No answer to a call that arrived, or (not `arrives`) never did; `meanwhile` another hand may
+    write.
+    """
 
     arrives: bool
     meanwhile: Callable[[], Awaitable[object]] = nothing
@@ -36,7 +39,7 @@ class Silence:
 LOST, UNHEARD = Silence(arrives=False), Silence(arrives=True)
 
 
-class Doubtful(Calls):
+class Doubtful(DriverGate):
     """The first calls end in these silences, the rest as usual."""
 
     def __init__(self, *silences: Silence) -> None:
@@ -62,7 +65,9 @@ class Doubtful(Calls):
 def failing(client, times, **fault):
     """The server's next `times` updates fail; 0 means all of them."""
     mode = {"times": times} if times else "alwaysOn"
-    client.admin.command("configureFailPoint", "failCommand", mode=mode, data={"failCommands": ["update"], **fault})
+    client.admin.command(
+        "configureFailPoint", "failCommand", mode=mode, data={"failCommands": ["update"], **fault}
+    )
     try:
         yield
     finally:
@@ -93,8 +98,22 @@ async def commit(store, *silences: Silence):
 
 @pytest.mark.parametrize(
     "silences",
-    [(UNHEARD,), (LOST,), (UNHEARD, LOST), (LOST, UNHEARD, LOST), (LOST, LOST, UNHEARD), (UNHEARD, UNHEARD)],
-    ids=["unheard", "lost", "unheard_then_lost", "lost_unheard_lost", "lost_twice_then_unheard", "unheard_twice"],
+    [
+        (UNHEARD,),
+        (LOST,),
+        (UNHEARD, LOST),
+        (LOST, UNHEARD, LOST),
+        (LOST, LOST, UNHEARD),
+        (UNHEARD, UNHEARD),
+    ],
+    ids=[
+        "unheard",
+        "lost",
+        "unheard_then_lost",
+        "lost_unheard_lost",
+        "lost_twice_then_unheard",
+        "unheard_twice",
+    ],
 )
 async def test_a_turn_of_unknown_outcome_is_stored_once(store, sessions, silences):
     made = await commit(store, *silences)
@@ -110,22 +129,30 @@ async def test_a_server_that_stays_silent_is_reported(store, sessions):
 
 async def test_a_session_closed_during_the_silence_stays_closed(store, sessions):
     with pytest.raises(SessionGone):
-        await commit(store, Silence(arrives=False, meanwhile=lambda: sessions.close(ANNA, ANNAS_CHAT)))
+        await commit(
+            store, Silence(arrives=False, meanwhile=lambda: sessions.close(ANNA, ANNAS_CHAT))
+        )
     assert await load(sessions) is None
 
 
 async def test_a_session_erased_during_the_silence_stays_erased(store, sessions):
     with pytest.raises(SessionGone):
-        await commit(store, Silence(arrives=True, meanwhile=lambda: sessions.erase(ANNA, ANNAS_CHAT)))
+        await commit(
+            store, Silence(arrives=True, meanwhile=lambda: sessions.erase(ANNA, ANNAS_CHAT))
+        )
     assert not await sessions.exists(ANNA, session().id)
 
 
 async def test_another_replicas_answer_to_the_same_turn_is_not_taken_for_ours(store, sessions):
-    """The update ids alone would say "stored"; a fenced-out worker must not believe that its own words are."""
+    """The update ids alone would say "stored"; a fenced-out worker must not believe that its own
+    words are.
+    """
 
     async def other_replica():
         other = await load(sessions)
-        await sessions.commit(ANNA, other, closed_turn(other, 5, answer="the other replica's answer"))
+        await sessions.commit(
+            ANNA, other, closed_turn(other, 5, answer="the other replica's answer")
+        )
 
     with pytest.raises(SessionGone):
         await commit(store, Silence(arrives=False, meanwhile=other_replica))
@@ -150,7 +177,9 @@ async def test_a_turn_that_was_stored_before_the_next_one_came_is_still_ours(sto
     ],
     ids=["replication_late", "torn_twice", "torn_once"],
 )
-async def test_a_fault_on_the_wire_stores_the_turn_once(store, sessions, mongo_client, times, fault):
+async def test_a_fault_on_the_wire_stores_the_turn_once(
+    store, sessions, mongo_client, times, fault
+):
     with failing(mongo_client, times, **fault):
         made = await commit(store)
     assert await load(sessions) == made
@@ -163,7 +192,7 @@ async def test_a_wire_that_stays_torn_is_reported(store, sessions, mongo_client)
     assert (await load(sessions)).messages == []
 
 
-class Held(Calls):
+class Held(DriverGate):
     """Calls wait at the door until they are let go."""
 
     def __init__(self) -> None:
@@ -177,10 +206,14 @@ class Held(Calls):
 
 
 async def test_a_cancelled_commit_runs_to_its_end(store, sessions):
-    """C114: the cancellation arrives while the write is on its way; it is passed on, and the turn is stored."""
+    """C114: the cancellation arrives while the write is on its way; it is passed on, and the turn
+    is stored.
+    """
     held = Held()
     made = await load(sessions)
-    saving = asyncio.ensure_future(MongoSessions(store.database, held).commit(ANNA, made, closed_turn(made, 5)))
+    saving = asyncio.ensure_future(
+        MongoSessions(store.database, held).commit(ANNA, made, closed_turn(made, 5))
+    )
     await held.waiting.wait()
     saving.cancel()
     held.go.set()

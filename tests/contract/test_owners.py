@@ -53,7 +53,10 @@ async def test_who_cannot_be_reached_is_marked_until_they_speak_again(store):
         await store.owners.unreachable(owner, NOON)
     await store.owners.reached(ANNA)
     found = {one["_id"]: one for one in await store.database["owners"].find().to_list(None)}
-    assert found == {ANNA.id: {"_id": ANNA.id, "model": "opus"}, BORIS.id: {"_id": BORIS.id, "unreachable": NOON}}
+    assert found == {
+        ANNA.id: {"_id": ANNA.id, "model": "opus"},
+        BORIS.id: {"_id": BORIS.id, "unreachable": NOON},
+    }
     assert await store.owners.preferences(ANNA) == Preferences(model="opus")
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pymongo.errors import WriteError
 
-from bot.store.inbox import Holder
-from bot.store.leases import MongoLease
+from bot.store.mongo.inbox import LeaseOwner
+from bot.store.mongo.leases import MongoLease
 
 PAST = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -19,7 +19,7 @@ def leases(store):
     """The lease as one process after the other may hold it."""
 
     def lease(holder, *, name="poller", seconds=8.0):
-        return MongoLease(store.database, store.calls, name, Holder(holder, seconds))
+        return MongoLease(store.database, store.calls, name, LeaseOwner(holder, seconds))
 
     return lease
 
@@ -31,7 +31,10 @@ def documents(store, mongo_client):
 
 async def test_one_process_has_it_and_keeps_it(leases):
     first, second = leases("first"), leases("second")
-    assert [await first.take(), await second.take(), await first.take(), await second.take()] == [True, False] * 2
+    assert [await first.take(), await second.take(), await first.take(), await second.take()] == [
+        True,
+        False,
+    ] * 2
 
 
 async def test_of_many_that_ask_at_once_one_gets_it(leases, documents):

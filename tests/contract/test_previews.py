@@ -1,4 +1,6 @@
-"""What a person sees of an answer while it grows: drafts and edits over HTTP, against a strict stand-in."""
+"""What a person sees of an answer while it grows: drafts and edits over HTTP, against a strict
+stand-in.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,15 @@ import asyncio
 
 import pytest
 
-from bot.demo.telegram.faults import Fault
 from bot.errors import LaneLost
 from bot.owner import Place
-from bot.store.memory_inbox import MemoryRecord
-from bot.telegram.gateway import Gateway
-from bot.telegram.limiter import Limiter
-from bot.telegram.previews import KEEP_ALIVE_SECONDS
-from bot.telegram.replies import TelegramReply
-from bot.telegram.splitting import Chunk
+from bot.standins.telegram.faults import Fault
+from bot.store.memory.inbox import MemoryRecord
+from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.limiter import Limiter
+from bot.telegram.outbound.previews import KEEP_ALIVE_SECONDS
+from bot.telegram.outbound.replies import TelegramReply
+from bot.telegram.outbound.splitting import Chunk
 from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
@@ -25,7 +27,7 @@ WORDS = ["**Herons** ", "are `long-legged` birds. ", "They stand ", "still."]
 WHOLE = "Herons are long-legged birds. They stand still."
 
 
-class Stage:
+class PageServer:
     """One bot, its gateway, and the time that passes by its naps."""
 
     def __init__(self, server, bot):
@@ -39,7 +41,9 @@ class Stage:
         self.gateway = Gateway(self.bot, sleep=self.naps, limiter=Limiter(self.naps.now))
 
     def reply(self, place, reply_to=None):
-        return TelegramReply(self.gateway, place, "en", reply_to=reply_to, record=self.record).showing(TURN)
+        return TelegramReply(
+            self.gateway, place, "en", reply_to=reply_to, record=self.record
+        ).showing(TURN)
 
     async def until(self, predicate):
         return await self.server.until(predicate)
@@ -51,7 +55,7 @@ class Stage:
 @pytest.fixture
 async def stage():
     async with telegram() as (server, bot):
-        yield Stage(server, bot)
+        yield PageServer(server, bot)
 
 
 @pytest.fixture
@@ -67,15 +71,18 @@ def group(stage, anna):
 
 
 def draft(anna):
-    found = anna.chat.draft(anna.world.now)
+    found = anna.chat.draft(anna.state.now)
     return found and found.text
 
 
-# ------------------------------------------------------------------------------------------- in private
+# ------------------------------------------------------------------------------------------- in
+# private
 
 
 async def test_a_draft_grows_formatted_and_ends_in_one_message(stage, anna):
-    """C90, C91: what is shown is what has come, from the first character on; the answer is a real message."""
+    """C90, C91: what is shown is what has come, from the first character on; the answer is a real
+    message.
+    """
     seen = []
     async with stage.reply(Place(7)) as reply:
         for number in range(len(WORDS)):
@@ -84,7 +91,7 @@ async def test_a_draft_grows_formatted_and_ends_in_one_message(stage, anna):
             await stage.until(lambda shown=shown: draft(anna) == shown)
             seen.append(draft(anna))
         assert anna.chat.answers == []
-        assert anna.chat.draft(stage.server.world.now).can_stop
+        assert anna.chat.draft(stage.server.state.now).can_stop
         await reply.deliver("".join(WORDS), turn=TURN)
 
     assert [message.text for message in anna.chat.answers] == [WHOLE]
@@ -120,10 +127,17 @@ async def test_a_draft_that_would_fade_is_shown_again(stage, anna):
 
 @pytest.mark.parametrize(
     "fault",
-    [Fault.refused("TEXTDRAFT_PEER_INVALID"), Fault.too_many(2), Fault.dropped(), Fault.broken(404)],
+    [
+        Fault.refused("TEXTDRAFT_PEER_INVALID"),
+        Fault.too_many(2),
+        Fault.dropped(),
+        Fault.broken(404),
+    ],
     ids=["refused", "too many", "dropped", "unknown"],
 )
-async def test_after_a_failure_there_are_no_more_previews_in_this_turn_and_the_answer_comes(stage, anna, fault):
+async def test_after_a_failure_there_are_no_more_previews_in_this_turn_and_the_answer_comes(
+    stage, anna, fault
+):
     """C88, C91: nothing is said about it, and nothing but the answer goes to that chat."""
     stage.server.faults.always("sendMessageDraft", fault)
     async with stage.reply(Place(7)) as reply:
@@ -138,7 +152,9 @@ async def test_after_a_failure_there_are_no_more_previews_in_this_turn_and_the_a
     assert len(stage.calls("sendMessageDraft")) == 1
 
 
-async def test_a_chat_that_is_not_found_says_nothing_about_others_or_about_the_next_turn(stage, anna):
+async def test_a_chat_that_is_not_found_says_nothing_about_others_or_about_the_next_turn(
+    stage, anna
+):
     """C94: it is about the chat; there is nothing to switch off."""
     boris = stage.server.person(8, "Boris")
     boris.starts()
@@ -155,11 +171,13 @@ async def test_a_chat_that_is_not_found_says_nothing_about_others_or_about_the_n
 
 
 async def test_formatting_that_telegram_cannot_read_is_left_out_of_the_draft(stage, anna):
-    stage.server.faults.next("sendMessageDraft", Fault.refused("can't parse entities: can't find end"))
+    stage.server.faults.next(
+        "sendMessageDraft", Fault.refused("can't parse entities: can't find end")
+    )
     async with stage.reply(Place(7)) as reply:
         reply.grow("**Herons**")
         await stage.until(lambda: draft(anna) == "Herons")
-    assert anna.chat.draft(stage.server.world.now).entities == ()
+    assert anna.chat.draft(stage.server.state.now).entities == ()
 
 
 async def test_a_notice_in_between_wipes_the_draft_off_for_a_moment_only(stage, anna):
@@ -182,7 +200,11 @@ async def test_what_others_say_in_the_chat_wipes_it_off_for_a_moment_only(stage,
         await reply.deliver("Herons.", turn=TURN)
     await stage.gateway.send(Place(7), Chunk("Later"))
     assert stage.gateway.drafts == {}
-    assert [message.text for message in anna.chat.answers] == ["The commands I know", "Herons.", "Later"]
+    assert [message.text for message in anna.chat.answers] == [
+        "The commands I know",
+        "Herons.",
+        "Later",
+    ]
 
 
 async def test_a_long_answer_shows_the_part_that_is_being_written(stage, anna):
@@ -214,7 +236,8 @@ def painting():
     return [task for task in asyncio.all_tasks() if task.get_name() == "preview"]
 
 
-# --------------------------------------------------------------------------------------------- in groups
+# --------------------------------------------------------------------------------------------- in
+# groups
 
 
 async def test_in_a_group_a_message_grows_and_becomes_the_answer(stage, anna, group):
@@ -261,7 +284,9 @@ async def test_a_long_answer_grows_on_in_a_next_message(stage, group):
         reply.grow(f"\n\n{two[:1000]}")
         await stage.until(lambda: group.answers[0].text.endswith("two"))
         reply.grow(two[1000:])
-        await stage.until(lambda: [shown.text for shown in group.answers] == [one.strip(), two.strip()])
+        await stage.until(
+            lambda: [shown.text for shown in group.answers] == [one.strip(), two.strip()]
+        )
         await reply.deliver(f"{one}\n\n{two}", turn=TURN)
     assert [message.text for message in group.answers] == [one.strip(), two.strip()]
     assert len(stage.calls("sendMessage")) == 2
@@ -296,7 +321,9 @@ async def test_what_follows_a_file_is_not_shown_before_it(stage, group):
     answer = f"Here:\n\n```py\n{code}```\n\nThat is all."
     reply = stage.reply(Place(group.id))
     reply.grow(answer)
-    await stage.until(lambda: any(3 < nap < KEEP_ALIVE_SECONDS for nap in stage.naps.taken))  # all is shown
+    await stage.until(
+        lambda: any(3 < nap < KEEP_ALIVE_SECONDS for nap in stage.naps.taken)
+    )  # all is shown
     assert len(group.answers) == 2
     await reply.deliver(answer, turn=TURN)
     label = f"code-1.py ({len(code) // 1024} KB)"
@@ -304,12 +331,15 @@ async def test_what_follows_a_file_is_not_shown_before_it(stage, group):
     assert ["document" in message.raw for message in group.answers] == [False, False, True, False]
 
 
-# ----------------------------------------------------------------------------------------- while tools run
+# ----------------------------------------------------------------------------------------- while
+# tools run
 
 NOTES = text("status_notes", "en")
 
 
-async def test_in_private_what_is_being_done_stands_below_the_text_and_is_no_part_of_it(stage, anna):
+async def test_in_private_what_is_being_done_stands_below_the_text_and_is_no_part_of_it(
+    stage, anna
+):
     async with stage.reply(Place(7)) as reply:
         reply.status("status_notes")
         await stage.until(lambda: draft(anna) == NOTES)
@@ -357,7 +387,9 @@ async def test_in_a_group_it_gets_no_message_of_its_own(stage, group):
 
 
 async def test_where_a_group_has_moved_the_answer_is_a_message_and_changes_no_other(stage, anna):
-    """Messages have other numbers there: neither the preview's nor the question's means anything."""
+    """Messages have other numbers there: neither the preview's nor the question's means
+    anything.
+    """
     group, moved = stage.server.group(members=[anna]), stage.server.supergroup(members=[anna])
     asked = anna.says("herons?", chat=group)
     for number in range(3):
@@ -367,7 +399,12 @@ async def test_where_a_group_has_moved_the_answer_is_a_message_and_changes_no_ot
         await stage.until(lambda: group.answers)
         group.migrated_to = moved.id
         await reply.deliver("Herons.", turn=TURN)
-    assert [message.text for message in moved.answers] == ["earlier 0", "earlier 1", "earlier 2", "Herons."]
+    assert [message.text for message in moved.answers] == [
+        "earlier 0",
+        "earlier 1",
+        "earlier 2",
+        "Herons.",
+    ]
     assert "reply_to_message" not in moved.answers[-1].raw
 
 
@@ -389,7 +426,9 @@ async def test_a_preview_that_was_deleted_is_followed_by_a_message(stage, anna, 
     assert [message.text for message in group.answers] == ["Herons."]
 
 
-async def test_the_parts_of_an_answer_keep_their_order_where_the_first_of_its_previews_was_deleted(stage, anna, group):
+async def test_the_parts_of_an_answer_keep_their_order_where_the_first_of_its_previews_was_deleted(
+    stage, anna, group
+):
     async with stage.reply(Place(group.id)) as reply:
         reply.grow("\n\n".join(f"{word} " * 600 for word in ("one", "two", "three")))
         await stage.until(lambda: len(group.answers) == 3)
@@ -398,7 +437,9 @@ async def test_the_parts_of_an_answer_keep_their_order_where_the_first_of_its_pr
     assert [message.text.split()[0] for message in group.answers] == ["one", "two", "three"]
 
 
-async def test_where_a_group_has_moved_what_is_left_of_a_preview_is_nobody_elses_message(stage, anna):
+async def test_where_a_group_has_moved_what_is_left_of_a_preview_is_nobody_elses_message(
+    stage, anna
+):
     group, moved = stage.server.group(members=[anna]), stage.server.supergroup(members=[anna])
     for number in range(3):
         await stage.bot.send_message(moved.id, f"earlier {number}")
@@ -407,7 +448,12 @@ async def test_where_a_group_has_moved_what_is_left_of_a_preview_is_nobody_elses
         await stage.until(lambda: len(group.answers) == 3)
         group.migrated_to = moved.id
         await reply.deliver("Herons.", turn=TURN)
-    assert [message.text for message in moved.answers] == ["earlier 0", "earlier 1", "earlier 2", "Herons."]
+    assert [message.text for message in moved.answers] == [
+        "earlier 0",
+        "earlier 1",
+        "earlier 2",
+        "Herons.",
+    ]
 
 
 async def test_the_apology_takes_the_place_of_an_answer_that_will_not_come(stage, group):
@@ -443,6 +489,8 @@ async def test_in_a_group_previews_leave_room_for_answers(stage, group):
             await asyncio.sleep(0.001)
         minutes = stage.naps.passed / 60
     calls = [
-        call for call in stage.server.journal if call.method in {"sendMessage", "editMessageText", "sendChatAction"}
+        call
+        for call in stage.server.journal
+        if call.method in {"sendMessage", "editMessageText", "sendChatAction"}
     ]
     assert len(calls) <= 10 * (minutes + 1)

@@ -1,4 +1,6 @@
-"""The way in: nothing that Telegram handed over is lost, and what asks nothing of the bot opens nothing."""
+"""The way in: nothing that Telegram handed over is lost, and what asks nothing of the bot opens
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,17 @@ from datetime import timedelta
 import pytest
 from telegram.constants import ChatID
 
-from bot.demo.telegram.faults import Fault
 from bot.errors import StoreUnavailable
 from bot.owner import Lane, Owner, Place
 from bot.ports import Json
-from bot.store.memory_inbox import MemoryInbox
-from bot.telegram.gateway import Gateway
-from bot.telegram.hints import Hints
-from bot.telegram.incoming_rate import IncomingRate
-from bot.telegram.inputs import Account
-from bot.telegram.poller import Poller
-from bot.telegram.receiver import Gate, Receiver, lane_of
+from bot.standins.telegram.faults import Fault
+from bot.store.memory.inbox import MemoryInbox
+from bot.telegram.inbound.incoming_rate import IncomingRate
+from bot.telegram.inbound.parsing import Account
+from bot.telegram.inbound.poller import Poller
+from bot.telegram.inbound.receiver import Gate, Receiver, lane_of
+from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.throttled_notices import ThrottledNotices
 from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
@@ -57,18 +59,20 @@ class Intake:
 
     def __init__(self, server, bot):
         self.server, self.bot = server, bot
-        self.inbox = Recording(server.world.clock)
+        self.inbox = Recording(server.state.clock)
         self.naps = Naps()
-        self.hints = Hints(Gateway(bot, sleep=self.naps), server.world.clock)
+        self.throttled_notices = ThrottledNotices(Gateway(bot, sleep=self.naps), server.state.clock)
         account = Account(bot.id, bot.username)
-        self.receiver = Receiver(self.inbox, account, server.world.clock, self.hints, self.gate())
+        self.receiver = Receiver(
+            self.inbox, account, server.state.clock, self.throttled_notices, self.gate()
+        )
         self.poller = self.another()
 
     def gate(self, allows=lambda owner: owner.id != BORIS, per_minute=20):
-        return Gate(allows, IncomingRate(per_minute, self.server.world.clock))
+        return Gate(allows, IncomingRate(per_minute, self.server.state.clock))
 
     def another(self, receive=None, **options):
-        clock = self.server.world.clock
+        clock = self.server.state.clock
         return Poller(self.bot, receive or self.receiver.receive, clock, sleep=self.naps, **options)
 
     @asynccontextmanager
@@ -90,12 +94,12 @@ class Intake:
 
     async def until_pending_is_received(self):
         async with self.polling():
-            await self.until(lambda: not self.server.world.updates.pending)
+            await self.until(lambda: not self.server.state.updates.pending)
 
     async def all_received(self, poller=None):
         """Receive until nothing is pending."""
         async with self.polling(poller):
-            await self.until(lambda: not self.server.world.updates.pending)
+            await self.until(lambda: not self.server.state.updates.pending)
             self.server.person(999, "Last").says("that was all")
             await self.until(lambda: "that was all" in self.inbox.words)
 
@@ -105,7 +109,7 @@ async def intake():
     async with telegram() as (server, bot):
         made = Intake(server, bot)
         yield made
-        await made.hints.close()
+        await made.throttled_notices.close()
 
 
 @pytest.fixture
@@ -119,7 +123,8 @@ def warnings(caplog):
     return [record.getMessage() for record in ours if record.levelno >= logging.WARNING]
 
 
-# ------------------------------------------------------------------------------------------------- polling
+# -------------------------------------------------------------------------------------------------
+# polling
 
 
 async def test_a_message_becomes_an_entry_of_its_lane(intake, anna):
@@ -127,10 +132,14 @@ async def test_a_message_becomes_an_entry_of_its_lane(intake, anna):
     async with intake.polling():
         await intake.until(lambda: intake.inbox.entries)
     [entry] = intake.inbox.entries
-    assert (entry.lane, entry.kind, entry.cancels) == (Lane(Owner(ANNA), Place(ANNA)), "content", False)
+    assert (entry.lane, entry.kind, entry.cancels) == (
+        Lane(Owner(ANNA), Place(ANNA)),
+        "content",
+        False,
+    )
     assert entry.update["message"]["message_id"] == said.message_id
     assert entry.id == entry.update["update_id"]
-    assert entry.received_at == intake.server.world.now
+    assert entry.received_at == intake.server.state.now
 
 
 async def test_it_asks_for_what_it_handles_and_drops_nothing_that_waits(intake, anna):
@@ -139,9 +148,19 @@ async def test_it_asks_for_what_it_handles_and_drops_nothing_that_waits(intake, 
     async with intake.polling():
         await intake.until(lambda: intake.inbox.entries)
     [poll, *_] = intake.server.journal.of("getUpdates")
-    for kind in ("message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"):
+    for kind in (
+        "message",
+        "edited_message",
+        "callback_query",
+        "my_chat_member",
+        "stopped_message_generation",
+    ):
         assert kind in poll.params["allowed_updates"]
-    assert intake.server.journal.of("deleteWebhook")[0].params.get("drop_pending_updates") in {None, "false", False}
+    assert intake.server.journal.of("deleteWebhook")[0].params.get("drop_pending_updates") in {
+        None,
+        "false",
+        False,
+    }
 
 
 async def test_what_was_fetched_and_not_stored_is_delivered_again(intake, anna):
@@ -187,13 +206,17 @@ async def test_an_update_is_kept_by_telegram_while_the_store_is_away(intake, ann
 
 
 async def test_ids_that_begin_again_at_a_lower_number_are_received(intake, anna):
-    """C16: as they do after a week of silence; so nothing may be asked for by the old number any more."""
+    """C16: as they do after a week of silence; so nothing may be asked for by the old number any
+    more.
+    """
     polls = intake.server.journal
     anna.says("before")
     async with intake.polling(intake.another(timeout=timedelta(0))):
         await intake.until(lambda: intake.inbox.entries)
         known = len(polls.of("getUpdates"))
-        await intake.until(lambda: any("offset" not in call.params for call in polls.of("getUpdates")[known:]))
+        await intake.until(
+            lambda: any("offset" not in call.params for call in polls.of("getUpdates")[known:])
+        )
         later = {**intake.inbox.entries[0].update["message"], "text": "after"}
         intake.server.deliver({"update_id": 17, "message": later})
         await intake.until(lambda: intake.inbox.words == ["before", "after"])
@@ -205,13 +228,17 @@ async def test_ids_that_begin_again_at_a_lower_number_are_received(intake, anna)
     [Fault.broken(502), Fault.dropped(), Fault.too_many(9), Fault.refused("x"), Fault.broken(500)],
     ids=["502", "dropped", "429", "400", "500"],
 )
-async def test_whatever_telegram_answers_polling_goes_on_with_one_line_in_the_log(intake, anna, caplog, fault):
+async def test_whatever_telegram_answers_polling_goes_on_with_one_line_in_the_log(
+    intake, anna, caplog, fault
+):
     caplog.set_level(logging.INFO, "bot")
     intake.server.faults.next("getUpdates", *[fault] * 3)
     anna.says("hello")
     async with intake.polling():
         await intake.until(lambda: intake.inbox.entries)
-    assert intake.naps.taken == ([9, 9, 9] if fault.refusal and fault.refusal.code == 429 else [1, 2, 4])
+    assert intake.naps.taken == (
+        [9, 9, 9] if fault.refusal and fault.refusal.code == 429 else [1, 2, 4]
+    )
     assert len(warnings(caplog)) == 1
     assert "receiving again" in caplog.messages
 
@@ -239,10 +266,11 @@ async def test_the_last_good_poll_is_known(intake, anna):
     anna.says("hello")
     async with intake.polling():
         await intake.until(lambda: intake.inbox.entries)
-    assert intake.poller.last_poll == intake.server.world.now
+    assert intake.poller.last_poll == intake.server.state.now
 
 
-# ----------------------------------------------------------------------------------------------- receiving
+# -----------------------------------------------------------------------------------------------
+# receiving
 
 
 async def test_commands_that_end_a_turn_are_marked(intake, anna):
@@ -260,7 +288,9 @@ async def test_commands_that_do_not_touch_the_talk_wait_in_a_lane_of_their_own(i
         anna.says(words)
     await intake.all_received()
     here = Lane(Owner(ANNA), Place(ANNA))
-    assert [entry.lane for entry in intake.inbox.entries[:7]] == [replace(here, aside=True)] * 2 + [here] * 5
+    assert [entry.lane for entry in intake.inbox.entries[:7]] == [replace(here, aside=True)] * 2 + [
+        here
+    ] * 5
 
 
 async def test_a_piece_of_a_paste_gathers_and_its_end_does_not(intake, anna):
@@ -318,17 +348,23 @@ async def test_a_stranger_gets_one_sentence_and_no_entry(intake):
     ]
 
 
-async def test_who_writes_too_fast_is_told_so_once_a_minute_and_nothing_more_is_taken_in(intake, anna):
+async def test_who_writes_too_fast_is_told_so_once_a_minute_and_nothing_more_is_taken_in(
+    intake, anna
+):
     """C167"""
     for number in range(60):
         anna.says(f"line {number}")
     anna.says("/stop")
     await intake.all_received()
     await intake.until(lambda: anna.chat.answers)
-    assert intake.inbox.words == [*(f"line {number}" for number in range(40)), "/stop", "that was all"]
+    assert intake.inbox.words == [
+        *(f"line {number}" for number in range(40)),
+        "/stop",
+        "that was all",
+    ]
     assert [shown.text for shown in anna.chat.answers] == [text("too_fast", "en")]
 
-    intake.server.world.clock.advance(timedelta(minutes=1))
+    intake.server.state.clock.advance(timedelta(minutes=1))
     for number in range(60, 120):
         anna.says(f"line {number}")
     await intake.until_pending_is_received()
@@ -346,7 +382,9 @@ async def test_what_was_taken_in_and_comes_again_is_never_told_to_be_too_much(in
     assert text("too_fast", "en") not in [shown.text for shown in anna.chat.answers]
 
 
-@pytest.mark.parametrize(("person", "key"), [(ANNA, "too_fast"), (BORIS, "access_refused")], ids=["member", "stranger"])
+@pytest.mark.parametrize(
+    ("person", "key"), [(ANNA, "too_fast"), (BORIS, "access_refused")], ids=["member", "stranger"]
+)
 async def test_one_who_floods_the_topics_of_a_group_gets_one_sentence_there(intake, person, key):
     """C167"""
     flooder = intake.server.person(person, "Flood")
@@ -378,11 +416,15 @@ async def test_the_bot_leaves_a_group_into_which_a_stranger_brings_it(intake, an
     assert [shown.text[:9] for shown in group.answers] == ["Извините,"]
 
 
-@pytest.mark.parametrize("deed", ["join", "promote"])
-async def test_the_bot_stays_where_somebody_it_knows_brings_it_and_whatever_strangers_do_there(intake, anna, deed):
+@pytest.mark.parametrize("operation", ["join", "promote"])
+async def test_the_bot_stays_where_somebody_it_knows_brings_it_and_whatever_strangers_do_there(
+    intake, anna, operation
+):
     boris = intake.server.person(BORIS, "Boris")
-    group = intake.server.supergroup(members=[boris, anna], standing="left" if deed == "join" else "member")
-    getattr(intake.server.events, deed)(group, by=anna if deed == "join" else boris)
+    group = intake.server.supergroup(
+        members=[boris, anna], standing="left" if operation == "join" else "member"
+    )
+    getattr(intake.server.events, operation)(group, by=anna if operation == "join" else boris)
     await intake.all_received()
     assert group.standing in {"member", "administrator"}
     assert group.answers == []
@@ -401,7 +443,12 @@ async def test_an_anonymous_admin_gets_a_hint_where_the_bot_was_addressed(intake
     """C61: and never an Owner."""
     group = intake.server.supergroup(members=[anna])
     anonymous = {
-        "from": {"id": ChatID.ANONYMOUS_ADMIN, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"},
+        "from": {
+            "id": ChatID.ANONYMOUS_ADMIN,
+            "is_bot": True,
+            "first_name": "Group",
+            "username": "GroupAnonymousBot",
+        },
         "sender_chat": group.json(),
     }
     anna.says("/new@emulated_bot", chat=group, **anonymous)
@@ -421,14 +468,22 @@ async def test_a_hint_that_cannot_be_delivered_harms_nobody(intake, anna):
     assert intake.inbox.words[0] == "hello"
 
 
-async def test_an_update_that_breaks_the_receiver_is_dropped_and_the_next_one_taken(intake, anna, caplog):
+async def test_an_update_that_breaks_the_receiver_is_dropped_and_the_next_one_taken(
+    intake, anna, caplog
+):
     def allowed(owner):
         if owner.id == BORIS:
             raise LookupError
         return True
 
     account = Account(intake.bot.id, intake.bot.username)
-    intake.receiver = Receiver(intake.inbox, account, intake.server.world.clock, intake.hints, intake.gate(allowed))
+    intake.receiver = Receiver(
+        intake.inbox,
+        account,
+        intake.server.state.clock,
+        intake.throttled_notices,
+        intake.gate(allowed),
+    )
     intake.server.person(BORIS, "Boris").says("boom")
     anna.says("hello")
     await intake.all_received(intake.another())
@@ -451,9 +506,13 @@ GARBLED = [
 
 @pytest.mark.parametrize("status", [200, 502])
 @pytest.mark.parametrize("body", GARBLED, ids=lambda body: body[:50])
-async def test_an_answer_that_is_not_telegrams_stops_no_polling_and_is_not_printed(intake, anna, caplog, body, status):
+async def test_an_answer_that_is_not_telegrams_stops_no_polling_and_is_not_printed(
+    intake, anna, caplog, body, status
+):
     intake.server.faults.next("deleteWebhook", Fault.garbled(body, status))
-    intake.server.faults.next("getUpdates", Fault.garbled(body, status), Fault.garbled(body, status))
+    intake.server.faults.next(
+        "getUpdates", Fault.garbled(body, status), Fault.garbled(body, status)
+    )
     anna.says("hello")
     await intake.all_received()
     assert intake.inbox.words == ["hello", "that was all"]
@@ -463,8 +522,22 @@ async def test_an_answer_that_is_not_telegrams_stops_no_polling_and_is_not_print
 
 UNREADABLE: list[Json] = [
     {"message": {"message_id": 5, "text": "heron"}},
-    {"message": {"message_id": 5, "date": "heron", "chat": {"id": ANNA, "type": "private"}, "text": "heron"}},
-    {"message": {"message_id": 5, "date": 10**18, "chat": {"id": ANNA, "type": "private"}, "text": "heron"}},
+    {
+        "message": {
+            "message_id": 5,
+            "date": "heron",
+            "chat": {"id": ANNA, "type": "private"},
+            "text": "heron",
+        }
+    },
+    {
+        "message": {
+            "message_id": 5,
+            "date": 10**18,
+            "chat": {"id": ANNA, "type": "private"},
+            "text": "heron",
+        }
+    },
     {"message": "heron"},
     {"edited_message": ["heron"]},
     {"callback_query": {"id": "heron"}},
@@ -472,7 +545,9 @@ UNREADABLE: list[Json] = [
 
 
 @pytest.mark.parametrize("unreadable", UNREADABLE, ids=json.dumps)
-async def test_an_update_that_cannot_be_read_is_dropped_without_a_word_of_it(intake, anna, caplog, unreadable):
+async def test_an_update_that_cannot_be_read_is_dropped_without_a_word_of_it(
+    intake, anna, caplog, unreadable
+):
     anna.says("before")
     intake.server.deliver(unreadable)
     anna.says("after")
@@ -494,7 +569,9 @@ async def test_what_the_store_cannot_take_now_is_left_to_telegram(intake, anna, 
     assert intake.inbox.words == ["hello"]
 
 
-async def test_who_writes_while_nothing_can_be_stored_is_told_once_that_it_has_to_wait(intake, anna):
+async def test_who_writes_while_nothing_can_be_stored_is_told_once_that_it_has_to_wait(
+    intake, anna
+):
     intake.inbox.away = 2
     anna.says("hello")
     await intake.all_received()

@@ -1,4 +1,6 @@
-"""Putting a summary in place of messages: one update, guarded by the epoch, beside running turns."""
+"""Putting a summary in place of messages: one update, guarded by the epoch, beside running
+turns.
+"""
 
 from __future__ import annotations
 
@@ -91,9 +93,11 @@ async def test_a_late_failure_does_not_undo_another_compactors_success(sessions)
 
 
 async def test_turns_and_two_compactors_together_lose_nothing(stores, sessions):
-    """archive ∪ messages = 0 … nextSeq − 1, whatever interleaves (on a real mongod; elsewhere one after the other).
+    """archive ∪ messages = 0 … nextSeq − 1, whatever interleaves (on a real mongod; elsewhere one
+    after the other).
 
-    A compactor that lost to the other leaves rows behind whose messages still stand; the next one relies on them.
+    A compactor that lost to the other leaves rows behind whose messages still stand; the next one
+    relies on them.
     """
 
     async def talk():
@@ -107,14 +111,19 @@ async def test_turns_and_two_compactors_together_lose_nothing(stores, sessions):
             if len(made.messages) > 4:
                 old = made.messages[:-4]
                 await stores.archive.add(ANNA, made.id, old)
-                await sessions.replace_summary(ANNA, made, summary(old[-1].seq, made.epoch + 1), STATE)
+                await sessions.replace_summary(
+                    ANNA, made, summary(old[-1].seq, made.epoch + 1), STATE
+                )
             await asyncio.sleep(0)
 
     await asyncio.gather(talk(), compact(), compact())
     found = await load(sessions)
     archived = await stores.archive.of(ANNA, found.id)
     assert sorted({entry.seq for entry in (*archived, *found.messages)}) == list(range(70))
-    assert (found.summary.up_to + 1, found.next_seq - 1) == (found.messages[0].seq, found.messages[-1].seq)
+    assert (found.summary.up_to + 1, found.next_seq - 1) == (
+        found.messages[0].seq,
+        found.messages[-1].seq,
+    )
     assert (found.next_seq, found.revision) == (70, 30)
     with pytest.raises(SessionGone):
         await sessions.commit(ANNA, session(), closed_turn(session()))

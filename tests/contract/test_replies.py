@@ -1,4 +1,6 @@
-"""What a person sees of a reply, whatever Telegram answers: the Reply port over HTTP, against a strict stand-in."""
+"""What a person sees of a reply, whatever Telegram answers: the Reply port over HTTP, against a
+strict stand-in.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,15 @@ from datetime import timedelta
 import pytest
 from telegram import MessageEntity
 
-from bot.demo.telegram.faults import Fault
 from bot.errors import ChatBusy, ChatUnreachable, DeliveryError, LaneLost
 from bot.owner import Place
-from bot.store.memory_inbox import MemoryRecord
+from bot.standins.telegram.faults import Fault
+from bot.store.memory.inbox import MemoryRecord
 from bot.telegram.connection import application
-from bot.telegram.gateway import TRIES, UNREACHED, Gateway
-from bot.telegram.limiter import Limiter
-from bot.telegram.replies import TelegramReply
-from bot.telegram.splitting import Chunk
+from bot.telegram.outbound.gateway import TRIES, UNREACHED, Gateway
+from bot.telegram.outbound.limiter import Limiter
+from bot.telegram.outbound.replies import TelegramReply
+from bot.telegram.outbound.splitting import Chunk
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
 pytestmark = PENALTIES_WARN
@@ -43,7 +45,9 @@ def naps():
 
 @pytest.fixture
 def gateway(line, naps):
-    return Gateway(line[1], longest_wait=timedelta(seconds=60), sleep=naps, limiter=Limiter(naps.now))
+    return Gateway(
+        line[1], longest_wait=timedelta(seconds=60), sleep=naps, limiter=Limiter(naps.now)
+    )
 
 
 @pytest.fixture
@@ -62,7 +66,8 @@ def sends(server):
     return [call.params for call in server.journal.of("sendMessage")]
 
 
-# ------------------------------------------------------------------------------------------------- what is seen
+# -------------------------------------------------------------------------------------------------
+# what is seen
 
 
 async def test_an_answer_is_shown_formatted(reply, anna):
@@ -79,7 +84,9 @@ async def test_an_answer_is_shown_formatted(reply, anna):
 async def test_no_answer_is_a_rich_message(reply, server, anna):
     """C93: some clients show those blank; tables, formulas and markup are text with entities."""
     await reply.deliver("| a | b |\n|---|---|\n| 1 | 2 |\n\n$$x^2$$\n\n<b>bold</b>", turn=1)
-    assert {call.method for call in server.journal if call.method.startswith("send")} == {"sendMessage"}
+    assert {call.method for call in server.journal if call.method.startswith("send")} == {
+        "sendMessage"
+    }
     [shown] = anna.chat.answers
     assert shown.text == "a | b\n--+--\n1 | 2\n\nx²\n\n<b>bold</b>"
     assert [entity["type"] for entity in shown.entities] == ["pre", "pre"]
@@ -164,14 +171,15 @@ async def test_in_a_group_only_the_first_message_names_the_question(gateway, ser
     assert answered == [asked.message_id, None, None]
 
 
-# --------------------------------------------------------------------------------------------------- typing
+# ---------------------------------------------------------------------------------------------------
+# typing
 
 
 async def test_typing_is_shown_until_the_answer_comes_and_never_after_it(gateway, server, anna):
     gate = asyncio.Event()
     server.faults.next("sendMessage", Fault.hold(gate))
     async with TelegramReply(gateway, HERE, "en") as reply:
-        await server.until(lambda: anna.chat.action(server.world.now) == "typing")
+        await server.until(lambda: anna.chat.action(server.state.now) == "typing")
         delivering = asyncio.create_task(reply.deliver("done", turn=1))
         await server.until(lambda: sends(server))
         assert not typing()
@@ -201,7 +209,9 @@ async def test_typing_ends_with_a_reply_that_failed(gateway, server, anna):
 
 
 @pytest.mark.parametrize(
-    "fault", [Fault.too_many(3), Fault.forbidden(), Fault.dropped(), Fault.refused("chat not found")], ids=repr
+    "fault",
+    [Fault.too_many(3), Fault.forbidden(), Fault.dropped(), Fault.refused("chat not found")],
+    ids=repr,
 )
 async def test_a_typing_indicator_that_fails_costs_nothing(gateway, server, anna, fault):
     server.faults.next("sendChatAction", fault)
@@ -211,12 +221,17 @@ async def test_a_typing_indicator_that_fails_costs_nothing(gateway, server, anna
     assert anna.chat.text == "done"
 
 
-# --------------------------------------------------------------------------------------------------- repairs
+# ---------------------------------------------------------------------------------------------------
+# repairs
 
 
-async def test_a_part_whose_formatting_is_refused_is_sent_plain_and_no_other_again(reply, server, anna):
+async def test_a_part_whose_formatting_is_refused_is_sent_plain_and_no_other_again(
+    reply, server, anna
+):
     """C95."""
-    server.faults.next("sendMessage", Fault.delay(0), Fault.refused("can't parse entities: can't find end"))
+    server.faults.next(
+        "sendMessage", Fault.delay(0), Fault.refused("can't parse entities: can't find end")
+    )
     await reply.deliver(THREE_PARTS, turn=1)
 
     bold = [[mark["type"] for mark in shown.entities] for shown in anna.chat.answers]
@@ -258,7 +273,9 @@ async def test_a_person_who_blocked_the_bot_is_not_tried_again(reply, server, an
     assert len(sends(server)) == 1
 
 
-@pytest.mark.parametrize("words", ["chat not found", "not enough rights to send text messages to the chat"])
+@pytest.mark.parametrize(
+    "words", ["chat not found", "not enough rights to send text messages to the chat"]
+)
 async def test_some_refusals_mean_that_nobody_can_be_reached(reply, server, words):
     server.faults.always("sendMessage", Fault.refused(words))
     with pytest.raises(ChatUnreachable):
@@ -267,13 +284,16 @@ async def test_some_refusals_mean_that_nobody_can_be_reached(reply, server, word
 
 
 async def test_an_error_text_does_not_quote_the_answer(reply, server, anna):
-    server.faults.always("sendMessage", Fault.refused("entity URL 'secret' is invalid: Wrong HTTP URL"))
+    server.faults.always(
+        "sendMessage", Fault.refused("entity URL 'secret' is invalid: Wrong HTTP URL")
+    )
     with pytest.raises(DeliveryError) as failure:
         await reply.deliver("plain", turn=1)
     assert "secret" not in str(failure.value)
 
 
-# ----------------------------------------------------------------------------------------- waiting, repeating
+# ----------------------------------------------------------------------------------------- waiting,
+# repeating
 
 
 async def test_a_penalty_is_waited_out_and_the_part_sent_once(reply, server, anna, naps):
@@ -283,7 +303,9 @@ async def test_a_penalty_is_waited_out_and_the_part_sent_once(reply, server, ann
     assert [shown.text.split()[0] for shown in anna.chat.answers] == ["one", "two", "three"]
 
 
-async def test_a_penalty_given_as_a_timedelta_is_understood_too(reply, server, anna, naps, monkeypatch):
+async def test_a_penalty_given_as_a_timedelta_is_understood_too(
+    reply, server, anna, naps, monkeypatch
+):
     monkeypatch.setenv("PTB_TIMEDELTA", "true")
     server.faults.next("sendMessage", Fault.too_many(27))
     await reply.deliver("here", turn=1)
@@ -295,7 +317,9 @@ async def test_a_long_penalty_is_not_slept_here(line, anna, naps):
     server, bot = line
     server.faults.always("sendMessage", Fault.too_many(27))
     with pytest.raises(ChatBusy) as busy:
-        await TelegramReply(Gateway(bot, sleep=naps, limiter=Limiter(naps.now)), HERE, "en").deliver("here", turn=1)
+        await TelegramReply(
+            Gateway(bot, sleep=naps, limiter=Limiter(naps.now)), HERE, "en"
+        ).deliver("here", turn=1)
     assert (busy.value.seconds, naps.taken) == (27, [])
     assert len(sends(server)) == 1
 
@@ -305,7 +329,9 @@ async def test_short_penalties_are_waited_out_until_they_make_a_long_one(line, a
     server.faults.always("sendMessage", Fault.too_many(1))
     with pytest.raises(ChatBusy) as busy:
         await TelegramReply(
-            Gateway(bot, longest_wait=timedelta(seconds=2), sleep=naps, limiter=Limiter(naps.now)), HERE, "en"
+            Gateway(bot, longest_wait=timedelta(seconds=2), sleep=naps, limiter=Limiter(naps.now)),
+            HERE,
+            "en",
         ).notice("new_done")
     assert (busy.value.seconds, naps.taken) == (1, [1, 1])
 
@@ -323,7 +349,9 @@ async def test_a_penalty_in_one_chat_delays_no_other(gateway, server, anna, naps
 
 
 async def test_what_cannot_have_arrived_is_tried_again_and_given_up_for_now(naps):
-    """Nobody listens at this address: the lane is given back, and the message waits in the inbox."""
+    """Nobody listens at this address: the lane is given back, and the message waits in the
+    inbox.
+    """
     bot = application("1:x", "http://127.0.0.1:9").bot
     gateway = Gateway(bot, sleep=naps, limiter=Limiter(naps.now))
     await bot.request.initialize()
@@ -337,7 +365,8 @@ async def test_what_cannot_have_arrived_is_tried_again_and_given_up_for_now(naps
     assert sum(naps.taken) > 10
 
 
-# ------------------------------------------------------------------------------------------------- the record
+# -------------------------------------------------------------------------------------------------
+# the record
 
 
 class Ledger(MemoryRecord):
@@ -365,7 +394,9 @@ def words(anna):
 async def test_each_part_is_recorded_under_its_turn_as_soon_as_it_is_sent(gateway, server, anna):
     record, gate = Ledger(), asyncio.Event()
     server.faults.next("sendMessage", Fault.delay(0), Fault.hold(gate))
-    delivering = asyncio.create_task(TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7))
+    delivering = asyncio.create_task(
+        TelegramReply(gateway, HERE, "en", record=record).deliver(THREE_PARTS, turn=7)
+    )
     await server.until(lambda: len(sends(server)) == 2)
     assert [turn for turn, _ in record.sent] == [7]
     gate.set()
@@ -375,7 +406,9 @@ async def test_each_part_is_recorded_under_its_turn_as_soon_as_it_is_sent(gatewa
 
 
 @pytest.mark.parametrize("sent", [1, 2, 3])
-async def test_delivery_goes_on_at_the_first_part_that_no_earlier_run_has_sent(gateway, server, anna, sent):
+async def test_delivery_goes_on_at_the_first_part_that_no_earlier_run_has_sent(
+    gateway, server, anna, sent
+):
     """C3: also where all were sent, and only that was not known."""
     record = Ledger()
     for number in range(sent):
@@ -396,10 +429,16 @@ async def test_parts_of_another_turn_do_not_count(gateway, anna):
 
 @pytest.mark.parametrize(
     "fault",
-    [Fault.dropped("after"), Fault.garbled('{"ok": true, "resu', when="after"), Fault.garbled("[]", when="after")],
+    [
+        Fault.dropped("after"),
+        Fault.garbled('{"ok": true, "resu', when="after"),
+        Fault.garbled("[]", when="after"),
+    ],
     ids=["dropped", "half an answer", "no answer of Telegram's"],
 )
-async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out(gateway, server, anna, fault):
+async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out(
+    gateway, server, anna, fault
+):
     """The uncertain part is recorded as such: it takes its place among the parts that were sent."""
     record = Ledger()
     server.faults.next("sendMessage", Fault.delay(0), fault)
@@ -410,7 +449,9 @@ async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out
     assert len(sends(server)) == 3
 
 
-async def test_a_part_that_met_a_long_penalty_is_the_first_of_the_next_run(line, server, anna, naps):
+async def test_a_part_that_met_a_long_penalty_is_the_first_of_the_next_run(
+    line, server, anna, naps
+):
     """C89"""
     record, gateway = Ledger(), Gateway(line[1], sleep=naps, limiter=Limiter(naps.now))
     server.faults.next("sendMessage", Fault.delay(0), Fault.too_many(27))
@@ -433,7 +474,8 @@ async def test_without_a_lease_not_one_more_part_is_sent(gateway, server, anna):
     assert len(sends(server)) == 2
 
 
-# ----------------------------------------------------------------------------------------------------- edits
+# -----------------------------------------------------------------------------------------------------
+# edits
 
 
 async def test_an_edit_shows_the_new_text_and_the_same_text_is_no_error(gateway, anna):
@@ -458,7 +500,8 @@ async def test_an_edit_may_be_repeated_since_it_changes_nothing_twice(gateway, s
     assert anna.chat.text == "two"
 
 
-# ------------------------------------------------------------------------------------------------ the floor
+# ------------------------------------------------------------------------------------------------
+# the floor
 
 
 async def test_answers_to_two_people_in_one_group_do_not_mix(gateway, server, anna, naps):
@@ -466,21 +509,30 @@ async def test_answers_to_two_people_in_one_group_do_not_mix(gateway, server, an
     group, other = server.group(members=[anna]), server.group("Others", members=[anna])
     gate = asyncio.Event()
     server.faults.next("sendMessage", Fault.hold(gate), chat=group.id)
-    words = {name: "\n\n".join(f"{name}{number} " * 700 for number in range(3)) for name in ("a", "b")}
+    words = {
+        name: "\n\n".join(f"{name}{number} " * 700 for number in range(3)) for name in ("a", "b")
+    }
     saying = [
         asyncio.create_task(TelegramReply(gateway, Place(group.id), "en").deliver(text, turn=1))
         for text in words.values()
     ]
     await server.until(lambda: server.journal.of("sendMessage"))
     naps.passed += 1
-    assert await gateway.glimpse(Place(group.id), Chunk("preview")) is None
+    assert await gateway.send_preview(Place(group.id), Chunk("preview")) is None
     await TelegramReply(gateway, Place(other.id), "en").deliver("elsewhere", turn=1)
     assert other.text == "elsewhere"
     gate.set()
     await asyncio.gather(*saying)
-    assert [message.text.split()[0] for message in group.answers] == ["a0", "a1", "a2", "b0", "b1", "b2"]
+    assert [message.text.split()[0] for message in group.answers] == [
+        "a0",
+        "a1",
+        "a2",
+        "b0",
+        "b1",
+        "b2",
+    ]
     naps.passed += 1
-    assert await gateway.glimpse(Place(group.id), Chunk("preview")) is not None
+    assert await gateway.send_preview(Place(group.id), Chunk("preview")) is not None
 
 
 async def test_who_waits_too_long_for_the_floor_comes_back_later(line, server, anna):
@@ -489,7 +541,9 @@ async def test_who_waits_too_long_for_the_floor_comes_back_later(line, server, a
     gateway = Gateway(line[1], longest_wait=timedelta(seconds=0.05))
     gate = asyncio.Event()
     server.faults.next("sendMessage", Fault.hold(gate))
-    saying = asyncio.create_task(TelegramReply(gateway, Place(group.id), "en").deliver("first", turn=1))
+    saying = asyncio.create_task(
+        TelegramReply(gateway, Place(group.id), "en").deliver("first", turn=1)
+    )
     await server.until(lambda: server.journal.of("sendMessage"))
     with pytest.raises(ChatBusy):
         await TelegramReply(gateway, Place(group.id), "en").deliver("second", turn=2)

@@ -1,4 +1,6 @@
-"""What the server itself enforces: validators, uniqueness, expiry; and that `ensure` brings any database there."""
+"""What the server itself enforces: validators, uniqueness, expiry; and that `ensure` brings any
+database there.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,9 @@ import pytest
 from pymongo.errors import OperationFailure, WriteError
 
 from bot.errors import StartError
-from bot.store import documents, schema
-from bot.store.mongo import connect
+from bot.store import documents
+from bot.store.mongo import schema
+from bot.store.mongo.store import connect
 from tests.builders import ANNA, NOON, closed_turn, dialogue, message, session
 
 DAY = 86_400
@@ -20,7 +23,9 @@ DAY = 86_400
 @pytest.fixture(params=["motor", "pymongo"])
 async def bare(request, mongod, database, clock):
     """A database in which nothing has been made yet."""
-    opened = await connect(mongod, database, driver=request.param, clock=clock, keep=timedelta(days=40))
+    opened = await connect(
+        mongod, database, driver=request.param, clock=clock, keep=timedelta(days=40)
+    )
     yield opened.database
     await opened.close()
 
@@ -57,7 +62,9 @@ async def test_inspecting_changes_nothing(bare, made):
 async def test_a_changed_expiry_is_seen_and_mended_in_place(bare, made):
     """createIndex would refuse it (85); the index is not built anew."""
     await schema.ensure(bare, DAY)
-    assert await schema.inspect(bare, 60) == ["Index sessions.idle_ttl expires after 86400 s instead of 60 s."]
+    assert await schema.inspect(bare, 60) == [
+        "Index sessions.idle_ttl expires after 86400 s instead of 60 s."
+    ]
     await schema.ensure(bare, 60)
     assert made["sessions"].index_information()["idle_ttl"]["expireAfterSeconds"] == 60
     assert await schema.inspect(bare, 60) == []
@@ -95,7 +102,8 @@ async def test_an_operators_own_index_is_left_alone(bare, made):
     assert "mine" in made["sessions"].index_information()
 
 
-# ------------------------------------------------------------------------------------------------ validators
+# ------------------------------------------------------------------------------------------------
+# validators
 
 
 @pytest.fixture
@@ -178,10 +186,13 @@ def test_a_document_from_before_a_stricter_rule_can_still_be_updated(guarded):
 @pytest.mark.parametrize("collection", ["archive", "notes"])
 def test_archive_and_notes_are_guarded_too(guarded, collection):
     """An archive row without a date in expiresAt would stay for ever."""
-    assert refused(lambda: guarded[collection].insert_one({"ownerId": 1, "expiresAt": "later"})) == 121
+    assert (
+        refused(lambda: guarded[collection].insert_one({"ownerId": 1, "expiresAt": "later"})) == 121
+    )
 
 
-# ------------------------------------------------------------------------------------------------------- expiry
+# -------------------------------------------------------------------------------------------------------
+# expiry
 
 
 @contextmanager
@@ -202,8 +213,12 @@ async def becomes(condition):
     return False
 
 
-async def test_the_server_deletes_what_is_past_its_time_and_nothing_else(guarded, mongo_client, clock):
-    """C111: the TTL index really works there, on Sessions (whatever their status) and on archive rows."""
+async def test_the_server_deletes_what_is_past_its_time_and_nothing_else(
+    guarded, mongo_client, clock
+):
+    """C111: the TTL index really works there, on Sessions (whatever their status) and on archive
+    rows.
+    """
     now = datetime.now(UTC)
     row = {"ownerId": 1, "sessionId": "x"} | documents.from_message(message(0))
     guarded["sessions"].delete_many({})
@@ -212,10 +227,15 @@ async def test_the_server_deletes_what_is_past_its_time_and_nothing_else(guarded
         [sound(_id=name * 32, status="closed", lastActive=now - age) for name, age in ages.items()]
     )
     guarded["archive"].insert_many(
-        [row | {"seq": 1, "expiresAt": now - timedelta(minutes=1)}, row | {"expiresAt": now + timedelta(days=1)}]
+        [
+            row | {"seq": 1, "expiresAt": now - timedelta(minutes=1)},
+            row | {"expiresAt": now + timedelta(days=1)},
+        ]
     )
     with ttl_monitor(mongo_client):
-        assert await becomes(lambda: set(guarded["sessions"].distinct("_id")) == {"a" * 32, "c" * 32})
+        assert await becomes(
+            lambda: set(guarded["sessions"].distinct("_id")) == {"a" * 32, "c" * 32}
+        )
         assert await becomes(lambda: guarded["archive"].distinct("seq") == [0])
 
 
@@ -224,4 +244,6 @@ async def test_archive_rows_carry_the_moment_they_may_go(mongod, database, mongo
     await schema.ensure(opened.database, DAY)
     await opened.archive.add(ANNA, "a" * 32, dialogue(1))
     await opened.close()
-    assert mongo_client[database]["archive"].distinct("expiresAt") == [clock.now() + timedelta(days=40)]
+    assert mongo_client[database]["archive"].distinct("expiresAt") == [
+        clock.now() + timedelta(days=40)
+    ]

@@ -1,4 +1,6 @@
-"""Searching what was said, in Sessions and in the archive: one Owner's, seen from one Place, on every backend."""
+"""Searching what was said, in Sessions and in the archive: one Owner's, seen from one Place, on
+every backend.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,15 @@ async def searched(request, stores):
         if request.param == "archive":
             await stores.archive.add(owner, session_id, messages)
         else:
-            await stores.sessions.create(owner, session(session_id, owner, place, messages=list(messages)))
+            await stores.sessions.create(
+                owner, session(session_id, owner, place, messages=list(messages))
+            )
 
-    async def search(*wanted, owner=ANNA, ids=(PRIVATE,), most=MOST):
-        return [(hit.session_id, hit.message.seq) for hit in await store.search(owner, list(ids), list(wanted), most)]
+    async def search(*wanted, owner=ANNA, ids=(PRIVATE,), maximum=MOST):
+        return [
+            (hit.session_id, hit.message.seq)
+            for hit in await store.search(owner, list(ids), list(wanted), maximum)
+        ]
 
     return keep, search
 
@@ -49,7 +56,17 @@ async def searched(request, stores):
         (["(", "$"], [4]),
         (["nothing"], []),
     ],
-    ids=["word", "any case", "part of a word", "all words", "not in one message", "Cyrillic", "dot", "signs", "none"],
+    ids=[
+        "word",
+        "any case",
+        "part of a word",
+        "all words",
+        "not in one message",
+        "Cyrillic",
+        "dot",
+        "signs",
+        "none",
+    ],
 )
 async def test_a_message_is_found_by_all_of_its_words_the_latest_first(searched, wanted, expected):
     keep, search = searched
@@ -61,7 +78,7 @@ async def test_a_message_is_found_by_all_of_its_words_the_latest_first(searched,
 async def test_no_more_are_given_than_asked_for(searched):
     keep, search = searched
     await keep(dialogue(5))
-    assert len(await search("words", most=3)) == 3
+    assert len(await search("words", maximum=3)) == 3
 
 
 async def test_a_foreign_session_is_not_searched_even_by_its_id(searched):
@@ -95,7 +112,11 @@ async def test_a_group_sees_its_own_sessions_and_private_sees_all(stores):
     await stores.sessions.create(ANNA, session(ELSEWHERE, place=TOPIC))
     await stores.sessions.create(BORIS, session("d" * 32, BORIS, GROUP))
 
-    assert set(await stores.sessions.seen_from(ANNA, ANNAS_CHAT, ALIVE)) == {PRIVATE, IN_GROUP, ELSEWHERE}
+    assert set(await stores.sessions.seen_from(ANNA, ANNAS_CHAT, ALIVE)) == {
+        PRIVATE,
+        IN_GROUP,
+        ELSEWHERE,
+    }
     assert await stores.sessions.seen_from(ANNA, GROUP, ALIVE) == [IN_GROUP]
     assert await stores.sessions.seen_from(ANNA, TOPIC, ALIVE) == [ELSEWHERE]
     assert list(await stores.sessions.seen_from(BORIS, TOPIC, ALIVE)) == []
@@ -126,14 +147,18 @@ async def test_how_much_others_have_said_changes_nothing(store, commands, mongo_
             *await store.archive.search(ANNA, seen, ["words"], 10),
             *await store.sessions.search(ANNA, seen, ["words"], 10),
         ]
-        return hits, [(plan.collection, plan.keys, plan.documents, plan.found) for plan in commands.plans]
+        return hits, [
+            (plan.collection, plan.keys, plan.documents, plan.found) for plan in commands.plans
+        ]
 
     before = await asked()
     commands.explain = None
     for number in range(4):
         owner, name = Owner(5_000 + number), f"{number}" * 32
         await store.archive.add(owner, name, dialogue(250))
-        await store.sessions.create(owner, session(name, owner, messages=dialogue(100, first_seq=500)))
+        await store.sessions.create(
+            owner, session(name, owner, messages=dialogue(100, first_seq=500))
+        )
     commands.explain = mongo_client
     assert await asked() == before
     assert len(before[0]) == 20

@@ -10,7 +10,18 @@ import pytest
 from bot.errors import AlreadyActive
 from bot.owner import Owner, Place
 from bot.session import CompactionState, Fact, Gap, PromptSize, Step, Summary, Task, Usage
-from tests.builders import ANNA, ANNAS_CHAT, BORIS, GROUP, LIFETIME, NOON, closed_turn, dialogue, message, session
+from tests.builders import (
+    ANNA,
+    ANNAS_CHAT,
+    BORIS,
+    GROUP,
+    LIFETIME,
+    NOON,
+    closed_turn,
+    dialogue,
+    message,
+    session,
+)
 
 
 @pytest.fixture
@@ -116,7 +127,9 @@ async def test_ending_where_nothing_is_active_ends_nothing(sessions, end):
 
 
 async def test_loading_touches_the_session_and_never_backwards(sessions):
-    """A long turn must not lose its Session to the TTL monitor; a message from the past must not age it."""
+    """A long turn must not lose its Session to the TTL monitor; a message from the past must not
+    age it.
+    """
     await sessions.create(ANNA, session())
     later = NOON + timedelta(minutes=10)
     assert (await load(sessions, at=later)).last_active == later
@@ -149,7 +162,13 @@ async def test_any_words_a_person_can_send_are_stored(sessions, words):
 
 @pytest.mark.parametrize(
     "value",
-    [{"$where": "1"}, {"a.b": {"": 1}}, {"n": 2**80}, {"json": "[]"}, {"deep": [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]}],
+    [
+        {"$where": "1"},
+        {"a.b": {"": 1}},
+        {"n": 2**80},
+        {"json": "[]"},
+        {"deep": [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]},
+    ],
     ids=["operator", "dots", "wide", "json", "deep"],
 )
 @pytest.mark.parametrize("field", ["input", "content", "json"])
@@ -169,11 +188,11 @@ async def test_a_session_of_any_status_is_found_by_an_update_it_committed(sessio
     await sessions.create(ANNA, made)
     await sessions.close(ANNA, ANNAS_CHAT)
     await sessions.create(ANNA, session("b" * 32, turns=(9,)))
-    assert (await sessions.having(ANNA, [8, 12])).id == made.id
-    assert (await sessions.having(ANNA, [9])).id == "b" * 32
-    assert await sessions.having(ANNA, [12]) is None
-    assert await sessions.having(ANNA, []) is None
-    assert await sessions.having(BORIS, [8, 9]) is None
+    assert (await sessions.find_by_update_ids(ANNA, [8, 12])).id == made.id
+    assert (await sessions.find_by_update_ids(ANNA, [9])).id == "b" * 32
+    assert await sessions.find_by_update_ids(ANNA, [12]) is None
+    assert await sessions.find_by_update_ids(ANNA, []) is None
+    assert await sessions.find_by_update_ids(BORIS, [8, 9]) is None
 
 
 async def test_an_owner_must_be_an_owner(sessions):
@@ -185,7 +204,9 @@ async def test_an_owner_must_be_an_owner(sessions):
             await sessions.exists(loose, "a" * 32)
 
 
-@pytest.mark.parametrize("loose", [{"$ne": ""}, ["a"], {"$gt": ""}], ids=["not_equal", "list", "greater"])
+@pytest.mark.parametrize(
+    "loose", [{"$ne": ""}, ["a"], {"$gt": ""}], ids=["not_equal", "list", "greater"]
+)
 async def test_a_session_id_must_be_text(sessions, loose):
     """C58: a mapping would match any of the Owner's Sessions."""
     await sessions.create(ANNA, session())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.owner import Owner, Place
-from bot.store.admin import sweep_archive
-from bot.store.calls import Calls
+from bot.store.mongo.admin import sweep_archive
+from bot.store.mongo.driver_gate import DriverGate
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, dialogue, session
 
 
@@ -24,7 +24,9 @@ async def test_only_orphans_are_swept_whatever_the_batch(store, batch):
     assert await sweep_archive(store.database, store.calls, batch) == 4 + 2 * 2
     assert await sweep_archive(store.database, store.calls, batch) == 0
     assert len(await store.archive.of(ANNA, "a" * 32)) == 6
-    kept = [number for number in range(1, 6) if await store.archive.of(Owner(number), f"{number:032x}")]
+    kept = [
+        number for number in range(1, 6) if await store.archive.of(Owner(number), f"{number:032x}")
+    ]
     assert kept == [1, 3, 5]
 
 
@@ -39,7 +41,7 @@ async def test_a_closed_session_keeps_its_archive(store):
     await store.sessions.create(ANNA, session())
     await store.archive.add(ANNA, session().id, dialogue(1))
     await store.sessions.close(ANNA, ANNAS_CHAT)
-    assert await sweep_archive(store.database, Calls()) == 0
+    assert await sweep_archive(store.database, DriverGate()) == 0
 
 
 async def test_nothing_archived_is_nothing_swept(store):

@@ -57,7 +57,9 @@ def test_our_encoding_is_theirs(theirs, encoders):
     assert theirs["special_tokens"] == O200K_SPECIAL
     encoding = tiktoken.Encoding(**theirs)
     for sample in SAMPLES.values():
-        assert list(encoders["fast"].encode(sample)) == encoding.encode(sample, disallowed_special=())
+        assert list(encoders["fast"].encode(sample)) == encoding.encode(
+            sample, disallowed_special=()
+        )
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
@@ -78,7 +80,9 @@ def test_another_vocabulary_is_not_believed(monkeypatch):
 
 @pytest.mark.parametrize("name", ["fast", "slow"])
 @pytest.mark.parametrize("sample", [" ", "a", "\u00a0", "\n", "😀", "中", ".", "\ud800"], ids=ascii)
-async def test_a_million_of_one_character_is_counted_without_holding_the_loop(encoders, name, sample):
+async def test_a_million_of_one_character_is_counted_without_holding_the_loop(
+    encoders, name, sample
+):
     """C76: CPU time of the loop's thread stays under 50 ms, and the count is of the right order."""
     tokens = Tokens([lambda: encoders[name]])
     await tokens.load()

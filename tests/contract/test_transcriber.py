@@ -1,4 +1,6 @@
-"""The transcriber speaks as OpenAI's server wants it, and gives away neither its key nor the server's words."""
+"""The transcriber speaks as OpenAI's server wants it, and gives away neither its key nor the
+server's words.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ import pytest
 from aiohttp import ClientSession, FormData
 
 from bot.agent.transcriber import PATH, Transcriber
-from bot.demo.transcribing import Heard, TranscribeServer
 from bot.errors import NotTranscribed
+from bot.standins.transcriber import Heard, TranscribeServer
 
 
 @pytest.fixture
@@ -20,7 +22,10 @@ async def server():
 
 async def test_what_was_spoken_comes_back_as_words(server):
     server.words = "Hello there."
-    assert await Transcriber(server.url, "whisper-1", server.key)(b"OggS", "voice.ogg") == "Hello there."
+    assert (
+        await Transcriber(server.url, "whisper-1", server.key)(b"OggS", "voice.ogg")
+        == "Hello there."
+    )
     assert server.heard == [Heard("voice.ogg", b"OggS", "whisper-1")]
 
 
@@ -33,7 +38,9 @@ async def test_what_was_spoken_comes_back_as_words(server):
         pytest.param("transcribe-key", "voice.ogg", 500, id="a broken server"),
     ],
 )
-async def test_what_the_server_refuses_is_worth_another_try_and_says_nothing_of_it(server, key, name, fails):
+async def test_what_the_server_refuses_is_worth_another_try_and_says_nothing_of_it(
+    server, key, name, fails
+):
     server.fails = fails
     with pytest.raises(NotTranscribed) as caught:
         await Transcriber(server.url, "whisper-1", key)(b"OggS", name)
@@ -52,7 +59,11 @@ async def test_a_server_that_is_away_or_answers_nonsense_is_worth_another_try(se
 
 @pytest.mark.parametrize(
     ("fields", "status"),
-    [({"model": "x"}, 400), ({"file": b"x"}, 400), ({"model": "x", "file": b"x", "colour": "red"}, 400)],
+    [
+        ({"model": "x"}, 400),
+        ({"file": b"x"}, 400),
+        ({"model": "x", "file": b"x", "colour": "red"}, 400),
+    ],
     ids=["no file", "no model", "an unknown field"],
 )
 async def test_the_stand_in_refuses_what_the_real_one_refuses(server, fields, status):
@@ -60,5 +71,8 @@ async def test_the_stand_in_refuses_what_the_real_one_refuses(server, fields, st
     for name, value in fields.items():
         form.add_field(name, value, **({"filename": "a.ogg"} if name == "file" else {}))
     headers = {"Authorization": f"Bearer {server.key}"}
-    async with ClientSession() as session, session.post(server.url + PATH, data=form, headers=headers) as answer:
+    async with (
+        ClientSession() as session,
+        session.post(server.url + PATH, data=form, headers=headers) as answer,
+    ):
         assert answer.status == status

@@ -1,14 +1,16 @@
-"""An answer of which nobody knows whether it arrived is not sent again unasked: the next one offers to repeat it."""
+"""An answer of which nobody knows whether it arrived is not sent again unasked: the next one offers
+to repeat it.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from bot.demo.telegram.faults import Fault
 from bot.owner import Place
-from bot.store.memory_inbox import MemoryRecord
-from bot.telegram.gateway import Gateway
-from bot.telegram.replies import TelegramReply
+from bot.standins.telegram.faults import Fault
+from bot.store.memory.inbox import MemoryRecord
+from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.replies import TelegramReply
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
 pytestmark = PENALTIES_WARN
@@ -46,13 +48,18 @@ def answer(line, anna):
         before = len(anna.chat.answers)
         reply = TelegramReply(Gateway(line[1], sleep=Naps()), HERE, language, record=record)
         await reply.deliver(markdown, turn=turn)
-        return [[(button.text, button.data) for button in shown.buttons] for shown in anna.chat.answers[before:]]
+        return [
+            [(button.text, button.data) for button in shown.buttons]
+            for shown in anna.chat.answers[before:]
+        ]
 
     return answered
 
 
 @pytest.mark.parametrize("language", LABELS)
-async def test_the_next_answer_offers_to_repeat_it_and_the_one_after_does_not(answer, lose, language):
+async def test_the_next_answer_offers_to_repeat_it_and_the_one_after_does_not(
+    answer, lose, language
+):
     lose()
     assert await answer(1) == [[]]
     assert await answer(2, language=language) == [[(LABELS[language], "repeat:1")]]
@@ -79,7 +86,9 @@ async def test_an_offer_that_may_not_have_arrived_is_not_made_for_ever(answer, l
     assert await answer(4) == [[]]
 
 
-async def test_an_answer_that_certainly_did_not_arrive_is_sent_again_and_nothing_is_offered(answer, line):
+async def test_an_answer_that_certainly_did_not_arrive_is_sent_again_and_nothing_is_offered(
+    answer, line
+):
     line[0].faults.next("sendMessage", Fault.too_many(1))
     assert await answer(1) == [[]]
     assert await answer(2) == [[]]

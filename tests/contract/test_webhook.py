@@ -1,4 +1,6 @@
-"""The webhook over real HTTP: 200 once an update is stored, and whoever lacks the secret learns nothing."""
+"""The webhook over real HTTP: 200 once an update is stored, and whoever lacks the secret learns
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,18 @@ import aiohttp
 import pytest
 from telegram import Bot
 
-from bot.demo.telegram.server import TelegramServer
 from bot.errors import StartError, StoreError, StoreUnavailable
 from bot.ops.clock import ManualClock
 from bot.ops.http_server import HttpServer
-from bot.store.memory_inbox import MemoryInbox
-from bot.telegram.gateway import Gateway
-from bot.telegram.hints import Hints
-from bot.telegram.incoming_rate import IncomingRate
-from bot.telegram.inputs import Account
-from bot.telegram.poller import ALLOWED_UPDATES
-from bot.telegram.receiver import Gate, Receiver
-from bot.telegram.webhook import SECRET_HEADER, Webhook
+from bot.standins.telegram.server import TelegramServer
+from bot.store.memory.inbox import MemoryInbox
+from bot.telegram.inbound.incoming_rate import IncomingRate
+from bot.telegram.inbound.parsing import Account
+from bot.telegram.inbound.poller import ALLOWED_UPDATES
+from bot.telegram.inbound.receiver import Gate, Receiver
+from bot.telegram.inbound.webhook import SECRET_HEADER, Webhook
+from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.throttled_notices import ThrottledNotices
 
 SECRET = "planted_Secret-1-of-32-characters"
 MARKUP = "<script>alert('planted')</script>"
@@ -32,7 +34,10 @@ JSON = {"Content-Type": "application/json", SECRET_HEADER: SECRET}
 def update(update_id=1, text="hello"):
     anna = {"id": 7, "is_bot": False, "first_name": "Anna"}
     chat = {"id": 7, "type": "private"}
-    return {"update_id": update_id, "message": {"message_id": 5, "date": 1, "from": anna, "chat": chat, "text": text}}
+    return {
+        "update_id": update_id,
+        "message": {"message_id": 5, "date": 1, "from": anna, "chat": chat, "text": text},
+    }
 
 
 class Inbox(MemoryInbox):
@@ -63,7 +68,11 @@ class Door:
         self._client = client
 
     async def post(self, body=None, headers=JSON, path="/telegram", **sent):
-        data = json.dumps(update() if body is None else body) if "data" not in sent else sent.pop("data")
+        data = (
+            json.dumps(update() if body is None else body)
+            if "data" not in sent
+            else sent.pop("data")
+        )
         async with self._client.post(path, data=data, headers=headers, **sent) as answer:
             return answer.status, await answer.text(), answer.headers
 
@@ -82,17 +91,17 @@ class Door:
 
 @asynccontextmanager
 async def opened(bot, clock, path="/telegram"):
-    inbox, hints = Inbox(clock), Hints(Gateway(bot), clock)
+    inbox, throttled_notices = Inbox(clock), ThrottledNotices(Gateway(bot), clock)
     account = Account(123456, "emulated_bot")
     gate = Gate(lambda _owner: True, IncomingRate(20, clock))
-    receiver = Receiver(inbox, account, clock, hints, gate)
+    receiver = Receiver(inbox, account, clock, throttled_notices, gate)
     routes = Webhook(f"https://bot.example{path}", SECRET, receiver.receive).routes()
     async with HttpServer("127.0.0.1", 0, routes) as health:
         url = f"http://127.0.0.1:{health.port}"
         hook = Webhook(f"{url}{path}", SECRET, receiver.receive)
         async with aiohttp.ClientSession(url) as client:
             yield Door(bot, inbox, client, hook, url)
-    await hints.close()
+    await throttled_notices.close()
 
 
 @pytest.fixture
@@ -105,12 +114,13 @@ async def server():
 async def door(server):
     async with (
         Bot(server.token, base_url=server.base_url, base_file_url=server.base_file_url) as bot,
-        opened(bot, server.world.clock) as made,
+        opened(bot, server.state.clock) as made,
     ):
         yield made
 
 
-# ------------------------------------------------------------------------------------------------- accepted
+# -------------------------------------------------------------------------------------------------
+# accepted
 
 
 async def test_an_update_is_answered_200_only_after_it_is_stored(door):
@@ -165,20 +175,30 @@ async def test_a_large_update_that_arrives_in_pieces_is_read_to_its_end(door):
 
 
 async def test_the_address_is_the_path_of_the_url(server):
-    clock = server.world.clock
+    clock = server.state.clock
     async with Bot(server.token, base_url=server.base_url) as bot:
         async with opened(bot, clock, path="/a/b") as door:
-            assert (await door.status(path="/a/b"), await door.status(path="/telegram")) == (200, 404)
+            assert (await door.status(path="/a/b"), await door.status(path="/telegram")) == (
+                200,
+                404,
+            )
         async with opened(bot, clock, path="") as door:
             assert await door.status(path="/") == 200
 
 
-# -------------------------------------------------------------------------------------------------- refused
+# --------------------------------------------------------------------------------------------------
+# refused
 
 
 @pytest.mark.parametrize(
     "given",
-    [{}, {SECRET_HEADER: ""}, {SECRET_HEADER: "wrong"}, {SECRET_HEADER: SECRET + "x"}, {SECRET_HEADER: SECRET[:-1]}],
+    [
+        {},
+        {SECRET_HEADER: ""},
+        {SECRET_HEADER: "wrong"},
+        {SECRET_HEADER: SECRET + "x"},
+        {SECRET_HEADER: SECRET[:-1]},
+    ],
     ids=["missing", "empty", "wrong", "longer", "shorter"],
 )
 async def test_without_the_secret_nothing_is_read(door, given):
@@ -190,7 +210,10 @@ async def test_without_the_secret_nothing_is_read(door, given):
 async def test_a_secret_of_odd_bytes_is_a_wrong_one(door):
     """Such a header cannot be written as UTF-8."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(door.url.rpartition(":")[2]))
-    head = f"POST /telegram HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n{SECRET_HEADER}: ".encode()
+    head = (
+        f"POST /telegram HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "
+        f"2\r\n{SECRET_HEADER}: ".encode()
+    )
     writer.write(head + b"\xff\xfe\r\n\r\n{}")
     answer = await reader.read()
     writer.close()
@@ -224,24 +247,44 @@ async def test_the_secret_is_compared_in_constant_time(door, monkeypatch):
         b'{"update_id": "1"}',
         b'{"update_id": true}',
     ],
-    ids=["empty", "torn", "no UTF-8", "deep", "null", "a list", "a text", "no id", "id as text", "id as bool"],
+    ids=[
+        "empty",
+        "torn",
+        "no UTF-8",
+        "deep",
+        "null",
+        "a list",
+        "a text",
+        "no id",
+        "id as text",
+        "id as bool",
+    ],
 )
 async def test_a_body_that_is_no_update_is_refused(door, body):
     assert (await door.post(data=body))[:2] == (400, "")
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
+)
 async def test_another_kind_of_body_is_refused(door, kind):
     assert await door.status(headers=JSON | {"Content-Type": kind}) == 415
 
 
 async def test_the_kind_of_body_may_name_its_encoding(door):
-    assert await door.status(headers=JSON | {"Content-Type": "application/json; charset=utf-8"}) == 200
+    assert (
+        await door.status(headers=JSON | {"Content-Type": "application/json; charset=utf-8"}) == 200
+    )
 
 
 async def test_a_body_that_is_announced_as_too_large_is_refused_unread(door):
     reader, writer = await asyncio.open_connection("127.0.0.1", int(door.url.rpartition(":")[2]))
-    lines = ("POST /telegram HTTP/1.1", "Host: x", "Content-Type: application/json", "Content-Length: 1000000000")
+    lines = (
+        "POST /telegram HTTP/1.1",
+        "Host: x",
+        "Content-Type: application/json",
+        "Content-Length: 1000000000",
+    )
     writer.write("\r\n".join([*lines, f"{SECRET_HEADER}: {SECRET}", "", ""]).encode())
     async with asyncio.timeout(5):
         assert (await reader.readline()).startswith(b"HTTP/1.1 413")
@@ -264,12 +307,19 @@ async def test_a_body_that_grows_too_large_is_refused_before_its_end(door):
     assert sent < 200_000_000
 
 
-async def test_a_body_that_does_not_arrive_is_given_up_and_one_that_breaks_off_is_no_fault(server, caplog):
+async def test_a_body_that_does_not_arrive_is_given_up_and_one_that_breaks_off_is_no_fault(
+    server, caplog
+):
     """C167: neither holds a connection, and neither fills the log."""
     async with Bot(server.token, base_url=server.base_url) as bot:
         hook = Webhook("https://bot.example/telegram", SECRET, bot.initialize, body_seconds=0.1)
         async with HttpServer("127.0.0.1", 0, hook.routes()) as http, asyncio.timeout(20):
-            lines = ("POST /telegram HTTP/1.1", "Host: x", "Content-Type: application/json", "Content-Length: 99")
+            lines = (
+                "POST /telegram HTTP/1.1",
+                "Host: x",
+                "Content-Type: application/json",
+                "Content-Length: 99",
+            )
             head = "\r\n".join([*lines, f"{SECRET_HEADER}: {SECRET}", "", "{"]).encode()
             reader, writer = await asyncio.open_connection("127.0.0.1", http.port)
             writer.write(head)
@@ -301,16 +351,24 @@ async def test_nothing_that_was_sent_comes_back(door):
 
 
 async def test_only_post_is_an_update(door):
-    async with aiohttp.ClientSession() as client, client.get(f"{door.url}/telegram", headers=JSON) as answer:
+    async with (
+        aiohttp.ClientSession() as client,
+        client.get(f"{door.url}/telegram", headers=JSON) as answer,
+    ):
         assert answer.status == 405
 
 
-# ----------------------------------------------------------------------------------------- the store is away
+# ----------------------------------------------------------------------------------------- the
+# store is away
 
 
 @pytest.mark.parametrize("fault", [StoreUnavailable, StoreError], ids=["away", "refusing"])
 async def test_while_the_store_takes_nothing_telegram_is_asked_to_come_again(door, fault):
-    """C12. A store that refuses (its disk is full, a right was taken away) will take it once that is mended."""
+    """C12.
+
+    A store that refuses (its disk is full, a right was taken away) will take it once that is
+    mended.
+    """
     door.inbox.fault = fault
     door.inbox.away = 1
     status, body, headers = await door.post()
@@ -327,27 +385,34 @@ async def test_telegram_repeats_what_could_not_be_stored_and_it_is_taken_once(do
     anna = server.person(7, "Anna")
     anna.says("one")
     anna.says("two")
-    await server.until(lambda: not server.world.updates.pending)
+    await server.until(lambda: not server.state.updates.pending)
 
-    assert [(push.status, push.wait) for push in server.pushes] == [(503, 2), (503, 2), (503, 2), (200, 0), (200, 0)]
+    assert [(push.status, push.wait) for push in server.pushes] == [
+        (503, 2),
+        (503, 2),
+        (503, 2),
+        (200, 0),
+        (200, 0),
+    ]
     assert await door.waiting() == ["one", "two"]
 
 
-# ------------------------------------------------------------------------------------------------- announced
+# -------------------------------------------------------------------------------------------------
+# announced
 
 
 async def test_telegram_is_told_the_address_the_secret_and_the_kinds_we_handle(door, server):
     await door.hook.announce(door.bot)
     [call] = server.journal.of("setWebhook")
     assert call.params["secret_token"] == SECRET
-    assert server.world.webhook.url == f"{door.url}/telegram"
-    assert set(server.world.updates.allowed) == set(ALLOWED_UPDATES)
+    assert server.state.webhook.url == f"{door.url}/telegram"
+    assert set(server.state.updates.allowed) == set(ALLOWED_UPDATES)
 
 
 async def test_what_waited_before_the_webhook_was_set_is_delivered(door, server):
     server.person(7, "Anna").says("before")
     await door.hook.announce(door.bot)
-    await server.until(lambda: not server.world.updates.pending)
+    await server.until(lambda: not server.state.updates.pending)
     assert await door.waiting() == ["before"]
 
 

@@ -32,8 +32,13 @@ class Source:
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
     def under(self, *places: str) -> bool:
-        """Whether it is one of these files, or inside one of these folders (which end with a slash)."""
-        return any(self.path == place or (place.endswith("/") and self.path.startswith(place)) for place in places)
+        """Whether it is one of these files, or inside one of these folders (which end with a
+        slash).
+        """
+        return any(
+            self.path == place or (place.endswith("/") and self.path.startswith(place))
+            for place in places
+        )
 
     def find(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
         return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
@@ -67,7 +72,9 @@ def readme() -> str:
 def tracked() -> list[Path]:
     """Every file that is, or is about to be, in the repository."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    listed = subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
     return [ROOT / name for name in listed if (ROOT / name).is_file()]
 
 
@@ -75,4 +82,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     source, tests = parse("bot"), parse("tests")
     ratio = sum(test.lines for test in tests) / max(1, sum(module.lines for module in source))
     middle = median(module.lines for module in source)
-    terminalreporter.write_line(f"house: {len(source)} modules, median {middle:.0f} lines; test : source {ratio:.2f}")
+    terminalreporter.write_line(
+        f"house: {len(source)} modules, median {middle:.0f} lines; test : source {ratio:.2f}"
+    )

@@ -10,7 +10,7 @@ import pytest
 
 UV = """#!/bin/sh
 echo "$*" >> "$CALLS"
-[ "$*" = "run pytest" ] && echo "$SUMMARY"
+[ "$*" = "run --group lint --group browser pytest" ] && echo "$SUMMARY"
 [ "$*" != "$BROKEN" ]
 """
 
@@ -23,7 +23,13 @@ ALONE = {
 }
 """What `.ci/run` finds in place of the machine's own, so that a test never installs anything."""
 
-CHECKS = ["run ruff check", "run ruff format --check", "run mypy", "run lint-imports", "run pytest"]
+CHECKS = [
+    "run --group lint --group browser ruff check",
+    "run --group lint --group browser ruff format --check",
+    "run --group lint --group browser mypy",
+    "run --group lint --group browser lint-imports",
+    "run --group lint --group browser pytest",
+]
 
 
 @pytest.fixture
@@ -37,7 +43,9 @@ def ci(root, tmp_path):
     def run(broken="", summary="3 passed, 1 skipped in 0.1s"):
         path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
         env = {"PATH": path, "CALLS": str(calls), "BROKEN": broken, "SUMMARY": summary}
-        done = subprocess.run([root / ".ci/run"], env=env, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [root / ".ci/run"], env=env, capture_output=True, text=True, timeout=60, check=False
+        )
         return done.returncode, done.stdout, calls.read_text().splitlines()
 
     return run
@@ -52,17 +60,21 @@ def test_what_the_tests_need_is_installed_where_it_is_missing(ci, tmp_path):
     (tmp_path / "ldconfig").write_text("#!/bin/sh")
     code, _, calls = ci()
     assert code == 0
-    assert [call.split()[-2:] for call in calls if " install " in call] == [["libcurl4", "libatomic1"]]
+    assert [call.split()[-2:] for call in calls if " install " in call] == [
+        ["libcurl4", "libatomic1"]
+    ]
 
 
 @pytest.mark.parametrize("broken", CHECKS)
 def test_one_failing_check_fails_the_run_and_stops_no_other(ci, broken):
     code, out, calls = ci(broken)
-    name = "tests" if broken == "run pytest" else f"uv {broken}"
+    name = "tests" if broken == "run --group lint --group browser pytest" else f"uv {broken}"
     assert (code, calls, out.splitlines()[-1]) == (1, CHECKS, f"failed: {name}")
 
 
-@pytest.mark.parametrize("summary", ["no tests ran in 0.01s", "4 skipped in 0.1s", "0 passed", "10 deselected"])
+@pytest.mark.parametrize(
+    "summary", ["no tests ran in 0.01s", "4 skipped in 0.1s", "0 passed", "10 deselected"]
+)
 def test_a_run_in_which_no_test_passed_fails(ci, summary):
     code, out, _ = ci(summary=summary)
     assert (code, out.splitlines()[-1]) == (1, "failed: tests")

@@ -58,7 +58,11 @@ def test_every_pin_has_hashes_and_no_address(name):
 
 
 def test_what_only_developers_need_is_not_installed():
-    developers = {canonicalize_name(Requirement(wanted).name) for wanted in PROJECT["dependency-groups"]["dev"]}
+    developers = {
+        canonicalize_name(Requirement(wanted).name)
+        for group in PROJECT["dependency-groups"].values()
+        for wanted in group
+    }
     assert not developers & pinned("requirements.txt").keys()
 
 
@@ -70,7 +74,11 @@ def test_the_image_runs_as_nobody_in_particular_and_gets_the_signal():
 
 
 def test_what_the_image_copies_exists_and_is_let_through():
-    let_through = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    let_through = {
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text().splitlines()
+        if line.startswith("!")
+    }
     copies = re.findall(r"^COPY (?!--from)(.+) \S+$", read("Dockerfile"), re.MULTILINE)
     copied = {name for line in copies for name in line.split()}
     assert copied == let_through
@@ -80,7 +88,9 @@ def test_what_the_image_copies_exists_and_is_let_through():
 def test_the_probe_of_the_image_notices_a_dead_bot():
     """Nothing listens at the port it asks, so the very command of the HEALTHCHECK must fail."""
     code = found(r'CMD \["python", "-c", "(.+)"\]', "Dockerfile")
-    probe = subprocess.run([sys.executable, "-c", code], env={"PORT": "1"}, capture_output=True, check=False)
+    probe = subprocess.run(
+        [sys.executable, "-c", code], env={"PORT": "1"}, capture_output=True, check=False
+    )
     assert probe.returncode == 1
     assert b"refused" in probe.stderr
 
@@ -94,7 +104,9 @@ def test_mongodb_is_one_without_the_known_leak():
 def test_no_secret_stands_in_compose_and_each_one_is_asked_for():
     compose = read("compose.yaml")
     asked = re.findall(r"\$\{(\w+)([^}]*)\}", compose)
-    assert {name for name, _ in asked} == {role.variable for role in ROLES} | {"MONGODB_ROOT_PASSWORD"}
+    assert {name for name, _ in asked} == {role.variable for role in ROLES} | {
+        "MONGODB_ROOT_PASSWORD"
+    }
     assert {rest for _, rest in asked} == {":?set it in deploy/.env, see deploy/README.md"}
     for line in compose.splitlines():
         assert "PASSWORD" not in line or "${" in line
@@ -119,24 +131,44 @@ def test_a_stop_leaves_more_time_than_the_bot_takes():
 
 
 def test_files_and_memory_are_bounded_and_the_port_is_open_inside_the_image_only():
-    """C167: a limit of files far above what the port may take, a limit of memory below the machine's."""
+    """C167: a limit of files far above what the port may take, a limit of memory below the
+    machine's.
+    """
     assert int(found(r"nofile: {soft: (\d+), hard: \1}", "compose.yaml")) >= 10 * MAX_CONNECTIONS
     assert int(found(r"LimitNOFILE=(\d+)", "bot.service")) >= 10 * MAX_CONNECTIONS
-    assert (found(r"mem_limit: (\w+)", "compose.yaml"), found(r"MemoryMax=(\w+)", "bot.service")) == ("1g", "1G")
+    assert (
+        found(r"mem_limit: (\w+)", "compose.yaml"),
+        found(r"MemoryMax=(\w+)", "bot.service"),
+    ) == ("1g", "1G")
     assert found(r"HOST=(\S+)", "Dockerfile") == "0.0.0.0"
     assert "HOST" not in re.findall(r"^\w+(?==)", read("bot.service"), re.MULTILINE)
 
 
 def test_the_schemas_password_is_alone_in_a_container_without_secrets_or_a_way_out():
-    """What its user could do, MongoDB cannot forbid; the token it could send somewhere is not there."""
-    services = {part.partition(":")[0].strip(): part for part in re.split(r"\n  (?=[\w-]+:\n)", read("compose.yaml"))}
-    assert {name for name, part in services.items() if "SCHEMA_PASSWORD" in part} == {"setup", "schema"}
-    secret = {name.upper() for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
+    """What its user could do, MongoDB cannot forbid; the token it could send somewhere is not
+    there.
+    """
+    services = {
+        part.partition(":")[0].strip(): part
+        for part in re.split(r"\n  (?=[\w-]+:\n)", read("compose.yaml"))
+    }
+    assert {name for name, part in services.items() if "SCHEMA_PASSWORD" in part} == {
+        "setup",
+        "schema",
+    }
+    secret = {
+        name.upper()
+        for name, field in Settings.model_fields.items()
+        if "SecretStr" in str(field.annotation)
+    }
     told = dict(re.findall(r"^      ([A-Z_]+): (.+)$", services["schema"], re.MULTILINE))
     assert secret - {"MONGODB_URI"} | {"MCP_SERVERS"} <= told.keys()
     for name in ("setup", "schema"):
         assert "networks: [inside]" in services[name]
-    Settings.read({name: value.strip('"') for name, value in told.items()} | {"MONGODB_URI": "mongodb://mongo"})
+    Settings.read(
+        {name: value.strip('"') for name, value in told.items()}
+        | {"MONGODB_URI": "mongodb://mongo"}
+    )
 
 
 def test_what_compose_tells_the_bot_is_a_setting():

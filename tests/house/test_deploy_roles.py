@@ -1,4 +1,6 @@
-"""The shipped start script, roles, view and queries, on a real mongod that asks for passwords as Compose's does."""
+"""The shipped start script, roles, view and queries, on a real mongod that asks for passwords as
+Compose's does.
+"""
 
 from __future__ import annotations
 
@@ -21,30 +23,43 @@ from pymongo import AsyncMongoClient, MongoClient
 from pymongo.database import Database
 from pymongo.errors import OperationFailure
 
-from bot.demo.mongod import find
 from bot.errors import StartError, StoreError
 from bot.session import CompactionState, Summary, Usage
-from bot.store import schema, shape
+from bot.standins.errors import StandInError
+from bot.standins.mongod import find
 from bot.store.documents import from_session
+from bot.store.mongo import collections, schema
 from deploy.mongo.users import COLLECTIONS, ROLES, VIEW, prepare
 from tests.builders import ANNA, BORIS, NOON, dialogue, session
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-OVERVIEW = shape.OVERVIEW[VIEW]
+OVERVIEW = collections.OVERVIEW[VIEW]
 SECRET = "canary-of-a-private-talk"
 REFUSED = 13
-FLAGS = ("--bind_ip=127.0.0.1", "--noscripting", "--networkMessageCompressors=snappy,zstd", "--nounixsocket")
+FLAGS = (
+    "--bind_ip=127.0.0.1",
+    "--noscripting",
+    "--networkMessageCompressors=snappy,zstd",
+    "--nounixsocket",
+)
 SMALL = "--wiredTigerEngineConfigString=cache_size=64M,log=(file_max=1MB,prealloc=false),session_max=500"
-QUIET = ("--setParameter=diagnosticDataCollectionEnabled=false", "--setParameter=ttlMonitorEnabled=false")
+QUIET = (
+    "--setParameter=diagnosticDataCollectionEnabled=false",
+    "--setParameter=ttlMonitorEnabled=false",
+)
 
 
 @contextmanager
-def server(command: list[str], dbpath: Path, environ: dict[str, str] | None = None) -> Iterator[str]:
+def server(
+    command: list[str], dbpath: Path, environ: dict[str, str] | None = None
+) -> Iterator[str]:
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
     where = [f"--port={address.partition(':')[2]}", f"--dbpath={dbpath}"]
-    running = subprocess.Popen([*command, *where, *FLAGS, SMALL, *QUIET], stdout=subprocess.DEVNULL, env=environ)
+    running = subprocess.Popen(
+        [*command, *where, *FLAGS, SMALL, *QUIET], stdout=subprocess.DEVNULL, env=environ
+    )
     try:
         yield address
     finally:
@@ -54,10 +69,12 @@ def server(command: list[str], dbpath: Path, environ: dict[str, str] | None = No
 
 @pytest.fixture(scope="module")
 def environ(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """What the setup step of Compose is told: first a mongod that makes root, as in the image, then the real one."""
+    """What the setup step of Compose is told: first a mongod that makes root, as in the image, then
+    the real one.
+    """
     try:
         mongod = find(os.environ)
-    except StartError as error:
+    except StandInError as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
@@ -66,7 +83,9 @@ def environ(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     passwords = {role.variable: f"password-of-{role.name}-0123" for role in ROLES}
     passwords["MONGODB_ROOT_PASSWORD"] = "password-of-root-0123"
     with server([str(mongod)], dbpath) as address, MongoClient[dict[str, Any]](address) as client:
-        client.admin.command("createUser", "root", pwd=passwords["MONGODB_ROOT_PASSWORD"], roles=["root"])
+        client.admin.command(
+            "createUser", "root", pwd=passwords["MONGODB_ROOT_PASSWORD"], roles=["root"]
+        )
     shim = folder / "docker-entrypoint.sh"
     shim.write_text('#!/bin/sh\nshift\nexec "$MONGOD" "$@"\n')
     shim.chmod(0o755)
@@ -91,7 +110,9 @@ def login(environ: dict[str, str], name: str) -> Iterator[Database[dict[str, Any
         yield client["bot"]
 
 
-def differences(environ: dict[str, str], name: str, ask: Callable[..., Awaitable[list[str]]]) -> list[str]:
+def differences(
+    environ: dict[str, str], name: str, ask: Callable[..., Awaitable[list[str]]]
+) -> list[str]:
     """What the schema's own code says as this user."""
 
     async def asked() -> list[str]:
@@ -106,25 +127,41 @@ def differences(environ: dict[str, str], name: str, ask: Callable[..., Awaitable
 
 @pytest.fixture(scope="module")
 def documents(environ: dict[str, str]) -> list[dict[str, Any]]:
-    """Two people's Sessions and four updates: the schema's user makes the collections, the bot's fills them."""
+    """Two people's Sessions and four updates: the schema's user makes the collections, the bot's
+    fills them.
+    """
     assert differences(environ, "schema", schema.ensure)
     summary = Summary(text=SECRET, up_to=7, epoch=1, tokens=90, model="scripted", at=NOON)
-    annas = session("a" * 32, title=SECRET, messages=dialogue(3, first_seq=8, words=SECRET), summary=summary)
+    annas = session(
+        "a" * 32, title=SECRET, messages=dialogue(3, first_seq=8, words=SECRET), summary=summary
+    )
     annas.last_active, annas.usage = (
         datetime.now(UTC) - timedelta(seconds=60),
         Usage(input_tokens=200, output_tokens=100),
     )
-    boriss = session("b" * 32, BORIS, messages=dialogue(1, words=SECRET), compaction=CompactionState(fails=3))
+    boriss = session(
+        "b" * 32, BORIS, messages=dialogue(1, words=SECRET), compaction=CompactionState(fails=3)
+    )
     boriss.usage = Usage(input_tokens=600, output_tokens=100)
     made = [from_session(annas), from_session(boriss)]
     with login(environ, "bot") as database:
         database.sessions.insert_many(made)
         states = ("queued", "done", "dead", "queued")
-        database.inbox.insert_many([WAITING | {"_id": n, "state": state} for n, state in enumerate(states)])
+        database.inbox.insert_many(
+            [WAITING | {"_id": n, "state": state} for n, state in enumerate(states)]
+        )
     return made
 
 
-WAITING = {"lane": "1:1:", "ownerId": 1, "kind": "content", "receivedAt": NOON, "fence": 0, "sent": [], "effects": []}
+WAITING = {
+    "lane": "1:1:",
+    "ownerId": 1,
+    "kind": "content",
+    "receivedAt": NOON,
+    "fence": 0,
+    "sent": [],
+    "effects": [],
+}
 NOTE = {"operationId": "n", "text": "milk", "at": NOON}
 ALLOWED = {
     "bot": ["find", "insert", "update", "remove"],
@@ -135,7 +172,9 @@ ALLOWED = {
 TRIES = {
     "find": lambda database: database.sessions.find_one(),
     "insert": lambda database: database.notes.insert_one({"ownerId": 1, "chatId": None, **NOTE}),
-    "update": lambda database: database.sessions.update_one({"_id": "a" * 32}, {"$set": {"title": SECRET}}),
+    "update": lambda database: database.sessions.update_one(
+        {"_id": "a" * 32}, {"$set": {"title": SECRET}}
+    ),
     "remove": lambda database: database.notes.delete_one({"operationId": "n"}),
     "overview": lambda database: database[VIEW].find_one(),
     "createIndex": lambda database: database.lanes.create_index("ready"),
@@ -143,7 +182,9 @@ TRIES = {
     "redefineView": lambda database: database.command(
         "collMod", VIEW, viewOn="sessions", pipeline=[{"$project": {"title": 1}}]
     ),
-    "makeView": lambda database: database.command("create", "all_words", viewOn="sessions", pipeline=[]),
+    "makeView": lambda database: database.command(
+        "create", "all_words", viewOn="sessions", pipeline=[]
+    ),
     "drop": lambda database: database.drop_collection("sessions"),
     "dropDatabase": lambda database: database.client.drop_database("bot"),
     "renameCollection": lambda database: database.sessions.rename("stolen"),
@@ -158,7 +199,9 @@ TRIES = {
 @pytest.mark.parametrize("attempt", TRIES)
 @pytest.mark.parametrize("name", ALLOWED)
 def test_each_user_may_do_its_own_work_and_nothing_else(name, attempt, environ, documents):
-    """The bot cannot drop or index, the schema's user cannot write, the viewer cannot read one word of a Session."""
+    """The bot cannot drop or index, the schema's user cannot write, the viewer cannot read one word
+    of a Session.
+    """
     with login(environ, name) as database:
         if attempt in ALLOWED[name]:
             TRIES[attempt](database)
@@ -172,7 +215,12 @@ def test_the_overview_counts_and_shows_no_word(environ, documents):
     with login(environ, "viewer") as database:
         anna, boris = database[VIEW].find().sort("ownerId")
     assert SECRET not in f"{anna}{boris}"
-    assert (anna["messages"], anna["archived"], anna["summary"]["tokens"], anna["summary"]["gaps"]) == (6, 8, 90, 0)
+    assert (
+        anna["messages"],
+        anna["archived"],
+        anna["summary"]["tokens"],
+        anna["summary"]["gaps"],
+    ) == (6, 8, 90, 0)
     assert (boris["messages"], boris["archived"], boris["summary"]) == (2, 0, {"gaps": 0})
     assert {*anna, *boris} <= {*OVERVIEW["pipeline"][0]["$project"], "_id"}
     assert 60 <= anna["idleSeconds"] < 600 < anna["ageSeconds"]
@@ -180,7 +228,9 @@ def test_the_overview_counts_and_shows_no_word(environ, documents):
 
 
 def test_no_text_of_a_session_is_among_what_the_overview_names(documents):
-    """A field that is added to Sessions one day stays hidden, because only what is named is shown."""
+    """A field that is added to Sessions one day stays hidden, because only what is named is
+    shown.
+    """
     named = OVERVIEW["pipeline"][0]["$project"]
     assert not {"title", "task", "turns", "messages.content", "summary.text"} & named.keys()
     assert all(documents[0][name] != SECRET for name, shown in named.items() if shown == 1)
@@ -188,7 +238,9 @@ def test_no_text_of_a_session_is_among_what_the_overview_names(documents):
 
 def test_the_overview_finds_an_owner_by_the_index(environ, documents):
     with login(environ, "root") as database:
-        plan = database.command("explain", {"find": VIEW, "filter": {"ownerId": ANNA.id}}, verbosity="queryPlanner")
+        plan = database.command(
+            "explain", {"find": VIEW, "filter": {"ownerId": ANNA.id}}, verbosity="queryPlanner"
+        )
     assert "IXSCAN" in str(plan)
     assert "COLLSCAN" not in str(plan)
 
@@ -199,9 +251,13 @@ def test_the_bot_needs_nothing_mended_that_it_may_not_mend(environ, documents):
 
 
 def test_an_older_overview_is_renewed_by_the_setup(environ, documents):
-    """The schema's user can say that it differs, and no more: whoever could redefine it could make it show text."""
+    """The schema's user can say that it differs, and no more: whoever could redefine it could make
+    it show text.
+    """
     with login(environ, "root") as database, login(environ, "viewer") as seen:
-        database.command("collMod", VIEW, viewOn="sessions", pipeline=[{"$project": {"ownerId": 1}}])
+        database.command(
+            "collMod", VIEW, viewOn="sessions", pipeline=[{"$project": {"ownerId": 1}}]
+        )
         assert all(shown.keys() == {"_id", "ownerId"} for shown in seen[VIEW].find())
         assert differences(environ, "schema", schema.inspect) == [f"View {VIEW} is another one."]
         with pytest.raises(StoreError):
@@ -224,7 +280,7 @@ def other_index(*keys, **options):
 
 def weaker(change):
     """The validator of Sessions, after `change` to its fields."""
-    [sessions] = [one for one in shape.collections(1800) if one.name == "sessions"]
+    [sessions] = [one for one in collections.collections(1800) if one.name == "sessions"]
     rules = copy.deepcopy(sessions.validator)
     change(rules["$jsonSchema"])
     return collmod("sessions", validator=rules)
@@ -233,8 +289,14 @@ def weaker(change):
 PLACE = (("ownerId", 1), ("chatId", 1), ("threadId", 1))
 ACTIVE = {"status": "active"}
 FAULTS: dict[str, tuple[Callable[[Any], object], str]] = {
-    "no unique index": (lambda database: database.sessions.drop_index("one_active"), "sessions.one_active is missing"),
-    "no expiry": (lambda database: database.archive.drop_index("expiry"), "archive.expiry is missing"),
+    "no unique index": (
+        lambda database: database.sessions.drop_index("one_active"),
+        "sessions.one_active is missing",
+    ),
+    "no expiry": (
+        lambda database: database.archive.drop_index("expiry"),
+        "archive.expiry is missing",
+    ),
     "not unique": (
         other_index(*PLACE, name="one_active", partialFilterExpression=ACTIVE),
         "sessions.one_active is another one",
@@ -244,11 +306,19 @@ FAULTS: dict[str, tuple[Callable[[Any], object], str]] = {
         "sessions.one_active is another one",
     ),
     "another filter": (
-        other_index(*PLACE, name="one_active", unique=True, partialFilterExpression={"status": "closed"}),
+        other_index(
+            *PLACE, name="one_active", unique=True, partialFilterExpression={"status": "closed"}
+        ),
         "sessions.one_active is another one",
     ),
     "another collation": (
-        other_index(*PLACE, name="one_active", unique=True, partialFilterExpression=ACTIVE, collation={"locale": "en"}),
+        other_index(
+            *PLACE,
+            name="one_active",
+            unique=True,
+            partialFilterExpression=ACTIVE,
+            collation={"locale": "en"},
+        ),
         "sessions.one_active is another one",
     ),
     "expires at once": (
@@ -256,12 +326,23 @@ FAULTS: dict[str, tuple[Callable[[Any], object], str]] = {
         "sessions.idle_ttl expires after 1 s",
     ),
     "a strange expiry": (
-        lambda database: database.sessions.create_index("createdAt", name="mine", expireAfterSeconds=1),
+        lambda database: database.sessions.create_index(
+            "createdAt", name="mine", expireAfterSeconds=1
+        ),
         "sessions.mine makes documents expire",
     ),
-    "no validator": (collmod("sessions", validator={}), "Collection sessions has another validator"),
-    "only warned": (collmod("sessions", validationAction="warn"), "Collection sessions has another validator"),
-    "not checked": (collmod("sessions", validationLevel="off"), "Collection sessions has another validator"),
+    "no validator": (
+        collmod("sessions", validator={}),
+        "Collection sessions has another validator",
+    ),
+    "only warned": (
+        collmod("sessions", validationAction="warn"),
+        "Collection sessions has another validator",
+    ),
+    "not checked": (
+        collmod("sessions", validationLevel="off"),
+        "Collection sessions has another validator",
+    ),
     "a date may be absent": (
         weaker(lambda rules: rules["required"].remove("lastActive")),
         "Collection sessions has another validator",
@@ -283,7 +364,9 @@ FAULTS: dict[str, tuple[Callable[[Any], object], str]] = {
 
 @pytest.mark.parametrize(("break_it", "sentence"), FAULTS.values(), ids=FAULTS)
 def test_the_bot_does_not_start_without_what_it_relies_on(break_it, sentence, environ, documents):
-    """Neither uniqueness, expiry nor a validator can be done without, and its own user may mend none."""
+    """Neither uniqueness, expiry nor a validator can be done without, and its own user may mend
+    none.
+    """
     with login(environ, "root") as database:
         break_it(database)
     try:
@@ -298,17 +381,27 @@ def test_the_bot_does_not_start_without_what_it_relies_on(break_it, sentence, en
 HARMLESS = {
     "a slower index": lambda database: database.sessions.drop_index("owner_recent"),
     "an index of one's own": lambda database: database.sessions.create_index("title", name="own"),
-    "a field of a newer version": weaker(lambda rules: rules["properties"].update(mood={"bsonType": "string"})),
-    "a value of a newer version": weaker(lambda rules: rules["properties"]["status"]["enum"].append("paused")),
+    "a field of a newer version": weaker(
+        lambda rules: rules["properties"].update(mood={"bsonType": "string"})
+    ),
+    "a value of a newer version": weaker(
+        lambda rules: rules["properties"]["status"]["enum"].append("paused")
+    ),
     "a field in a record": weaker(
-        lambda rules: rules["properties"]["usage"]["properties"].update(thoughts={"bsonType": "int"})
+        lambda rules: rules["properties"]["usage"]["properties"].update(
+            thoughts={"bsonType": "int"}
+        )
     ),
 }
 
 
 @pytest.mark.parametrize("change", HARMLESS.values(), ids=HARMLESS)
-def test_the_bot_starts_beside_what_a_newer_version_or_the_operator_has_added(change, environ, documents):
-    """At an upgrade the repair comes first: until then the old version must be able to start again."""
+def test_the_bot_starts_beside_what_a_newer_version_or_the_operator_has_added(
+    change, environ, documents
+):
+    """At an upgrade the repair comes first: until then the old version must be able to start
+    again.
+    """
     with login(environ, "root") as database:
         change(database)
     try:
@@ -333,7 +426,8 @@ def test_on_an_empty_database_the_bot_does_not_start(environ, documents):
             await schema.ensure_needed(client["empty"], 1800)
 
     with pytest.raises(
-        StartError, match=r"may not mend what the bot needs .*: Index sessions.one_active is missing; .* more"
+        StartError,
+        match=r"may not mend what the bot needs .*: Index sessions.one_active is missing; .* more",
     ):
         asyncio.run(start())
 
@@ -345,18 +439,24 @@ def test_a_user_that_may_not_look_is_told_so(environ, documents):
 
 
 def test_every_collection_of_the_schema_is_one_the_bot_may_use():
-    assert {collection.name for collection in shape.collections(1800)} <= {*COLLECTIONS}
+    assert {collection.name for collection in collections.collections(1800)} <= {*COLLECTIONS}
 
 
 def test_setting_up_twice_changes_passwords_only(environ, documents):
     with login(environ, "root") as database:
-        before = [database.command("rolesInfo", role.name, showPrivileges=True)["roles"] for role in ROLES]
+        before = [
+            database.command("rolesInfo", role.name, showPrivileges=True)["roles"] for role in ROLES
+        ]
     prepare(environ | {"MONGODB_VIEWER_PASSWORD": "another-password-0123"})
-    with login(environ | {"MONGODB_VIEWER_PASSWORD": "another-password-0123"}, "viewer") as database:
+    with login(
+        environ | {"MONGODB_VIEWER_PASSWORD": "another-password-0123"}, "viewer"
+    ) as database:
         assert database[VIEW].find_one()
     prepare(environ)
     with login(environ, "root") as database:
-        assert before == [database.command("rolesInfo", role.name, showPrivileges=True)["roles"] for role in ROLES]
+        assert before == [
+            database.command("rolesInfo", role.name, showPrivileges=True)["roles"] for role in ROLES
+        ]
         assert database.sessions.count_documents({}) == len(documents)
 
 
@@ -365,7 +465,10 @@ def test_setting_up_twice_changes_passwords_only(environ, documents):
     [
         ({"MONGODB_BOT_PASSWORD": ""}, "MONGODB_BOT_PASSWORD must be"),
         ({"MONGODB_BOT_PASSWORD": "p@ss:word/0123456789"}, "MONGODB_BOT_PASSWORD must be"),
-        ({"MONGODB_ROOT_PASSWORD": "not-the-first-one-0123"}, "must be the one of the very first start"),
+        (
+            {"MONGODB_ROOT_PASSWORD": "not-the-first-one-0123"},
+            "must be the one of the very first start",
+        ),
     ],
     ids=["unset", "breaks an address", "changed later"],
 )
@@ -388,12 +491,18 @@ FOUND = {
         [(person["_id"], person["tokens"]) for person in found] == [(BORIS.id, 700), (ANNA.id, 300)]
     ),
     "compaction": lambda found: [session["compactionFails"] for session in found] == [3],
-    "inbox": lambda found: [(state["_id"], state["updates"]) for state in found] == [("dead", 1), ("queued", 2)],
-    "words": lambda found: [len(session["messages"]) for session in found] == [4] and SECRET in str(found),
+    "inbox": lambda found: (
+        [(state["_id"], state["updates"]) for state in found] == [("dead", 1), ("queued", 2)]
+    ),
+    "words": lambda found: (
+        [len(session["messages"]) for session in found] == [4] and SECRET in str(found)
+    ),
 }
 
 
-@pytest.mark.parametrize(("query", "expected"), list(zip(QUERIES, FOUND.values(), strict=True)), ids=FOUND)
+@pytest.mark.parametrize(
+    ("query", "expected"), list(zip(QUERIES, FOUND.values(), strict=True)), ids=FOUND
+)
 def test_each_query_of_the_readme_finds_what_it_promises(query, expected, environ, documents):
     """Those on the view work for the viewer; the others for the reader."""
     collection, call, given = query

@@ -7,10 +7,11 @@ import ast
 import pytest
 
 EDGES = {
-    "bot/telegram/formatting.py": "an answer that cannot be formatted goes out plain, also where the parser panics",
-    "bot/telegram/handlers.py": "translates every error into one sentence for the person",
-    "bot/telegram/poller.py": "whatever Telegram answers, polling goes on",
-    "bot/telegram/receiver.py": "one bad update must not stop the intake",
+    "bot/telegram/outbound/formatting.py": "an answer that cannot be formatted goes out plain, "
+    "also where the parser panics",
+    "bot/telegram/frontend.py": "translates every error into one sentence for the person",
+    "bot/telegram/inbound/poller.py": "whatever Telegram answers, polling goes on",
+    "bot/telegram/inbound/receiver.py": "one bad update must not stop the intake",
     "bot/worker.py": "one bad turn must not stop the others",
 }
 
@@ -30,7 +31,11 @@ def catches(tree):
     for node in ast.walk(tree):
         match node:
             case ast.ExceptHandler():
-                yield node, named(node.type), any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
+                yield (
+                    node,
+                    named(node.type),
+                    any(isinstance(inner, ast.Raise) for inner in ast.walk(node)),
+                )
             case ast.Call(func=ast.Name("suppress") | ast.Attribute(attr="suppress")):
                 yield node, {name for argument in node.args for name in named(argument)}, False
 
@@ -51,7 +56,9 @@ def test_everything_is_caught_at_the_edges_only(sources):
 
 
 def test_a_cancellation_is_never_swallowed(sources):
-    found = [source.at(node, "CancelledError") for source in sources for node in swallowed(source.tree)]
+    found = [
+        source.at(node, "CancelledError") for source in sources for node in swallowed(source.tree)
+    ]
     assert found == []
 
 

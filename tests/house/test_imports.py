@@ -1,4 +1,6 @@
-"""Importing does no work and needs nothing; the core imports no vendor; layers hold (STYLE, rules 6, 10)."""
+"""Importing does no work and needs nothing; the core imports no vendor; layers hold (STYLE, rules
+6, 10).
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,19 @@ DEFINITIONS = (
 
 def run(root, *command):
     """Run a command in an empty environment."""
-    return subprocess.run(command, cwd=root, env={}, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=root, env={}, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 @pytest.fixture(scope="module")
 def contract(root):
-    contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    return next(contract for contract in contracts if contract["name"] == "The core knows no vendor")
+    contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
+    return next(
+        contract for contract in contracts if contract["name"] == "The core knows no vendor"
+    )
 
 
 def is_definition(statement):
@@ -74,7 +82,9 @@ def test_the_core_imports_where_no_vendor_is_installed(contract, root):
 
 
 def test_the_block_blocks(root):
-    done = run(root, sys.executable, "-c", BLOCKED.format(vendors={"aiohttp"}, modules=["bot.ops.health"]))
+    done = run(
+        root, sys.executable, "-c", BLOCKED.format(vendors={"aiohttp"}, modules=["bot.ops.health"])
+    )
     assert "blocked: aiohttp" in done.stderr
 
 

@@ -1,4 +1,6 @@
-"""What belongs to a person is reached through its Owner, and one module makes Owners (STYLE, rule 7)."""
+"""What belongs to a person is reached through its Owner, and one module makes Owners (STYLE, rule
+7).
+"""
 
 from __future__ import annotations
 
@@ -6,21 +8,25 @@ import ast
 
 import pytest
 
-PORTS = ("SessionStore", "Archive", "Notes", "Owners", "Books")
-MAKERS = ("bot/telegram/identity.py", "bot/demo/")
+PORTS = ("SessionStore", "Archive", "Notes", "Owners", "UsageStore")
+MAKERS = ("bot/telegram/inbound/identity.py", "bot/demo/", "bot/standins/")
 
 
 def methods(node):
     return {
         item.name: item
         for item in node.body
-        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef) and not item.name.startswith("_")
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not item.name.startswith("_")
     }
 
 
 def first_parameter(method):
     arguments = method.args.args[1:2]
-    return [(argument.arg, ast.unparse(argument.annotation or ast.Constant(None))) for argument in arguments]
+    return [
+        (argument.arg, ast.unparse(argument.annotation or ast.Constant(None)))
+        for argument in arguments
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +37,14 @@ def classes(sources):
 @pytest.fixture(params=PORTS)
 def family(request, classes):
     """One port and every class that has all its methods."""
-    port = next(node for source, node in classes if source.under("bot/ports/") and node.name == request.param)
-    return [(source, node) for source, node in classes if methods(port).keys() <= methods(node).keys()]
+    port = next(
+        node
+        for source, node in classes
+        if source.under("bot/ports/") and node.name == request.param
+    )
+    return [
+        (source, node) for source, node in classes if methods(port).keys() <= methods(node).keys()
+    ]
 
 
 def test_every_method_of_a_store_takes_the_owner_first(family):

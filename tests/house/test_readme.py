@@ -1,4 +1,6 @@
-"""README says what the code does: settings, commands, files and tests cannot drift apart from it."""
+"""README says what the code does: settings, commands, files and tests cannot drift apart from
+it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import re
 
 from bot.settings import Settings
 from bot.settings.wording import table
-from bot.telegram.commands import COMMANDS
+from bot.telegram.commands.names import COMMANDS
 from bot.texts import text
 
 
@@ -33,7 +35,9 @@ def test_its_commands_are_those_the_bot_explains(readme):
 
 
 def test_every_file_it_names_exists(readme, root):
-    named = re.findall(r"`((?:bot|tests|deploy|\.ci|\.github)/[\w./-]+|[\w.-]+\.(?:toml|md))`", readme)
+    named = re.findall(
+        r"`((?:bot|tests|deploy|\.ci|\.github)/[\w./-]+|[\w.-]+\.(?:toml|md))`", readme
+    )
     assert len(named) > 20
     assert [name for name in named if not (root / name).exists()] == []
 
@@ -54,7 +58,8 @@ def test_every_module_of_the_house_is_on_its_map(readme, sources):
         source.path
         for source in sources
         if not source.path.endswith(("__init__.py", "__main__.py"))
-        if source.path not in named and not any(source.path.startswith(folder) for folder in folders)
+        if source.path not in named
+        and not any(source.path.startswith(folder) for folder in folders)
     ]
     assert missing == []
 

@@ -1,4 +1,6 @@
-"""The sample names every setting with its default, and cannot be mistaken for a configuration (C120)."""
+"""The sample names every setting with its default, and cannot be mistaken for a configuration
+(C120).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def test_the_sample_lists_every_setting_once_with_its_default(lines):
     listed = sorted((name, value) for comment, name, value in lines if comment)
     required = sorted(name for comment, name, _ in lines if not comment)
     assert required == ["ANTHROPIC_API_KEY", "MONGODB_URI", "TELEGRAM_BOT_TOKEN"]
-    assert listed == sorted((name, value) for name, value in defaults.items() if name not in required)
+    assert listed == sorted(
+        (name, value) for name, value in defaults.items() if name not in required
+    )
 
 
 def test_the_sample_as_it_is_does_not_start_a_bot(lines):
@@ -39,6 +43,9 @@ def test_the_sample_as_it_is_does_not_start_a_bot(lines):
 
 def test_git_ignores_the_real_file_only(root):
     def ignored(name):
-        return subprocess.run(["git", "check-ignore", "-q", name], cwd=root, check=False).returncode == 0
+        return (
+            subprocess.run(["git", "check-ignore", "-q", name], cwd=root, check=False).returncode
+            == 0
+        )
 
     assert [ignored(name) for name in (".env", ".env.local", ".env.example")] == [True, True, False]

@@ -27,18 +27,28 @@ def test_a_sentence_has_the_same_blanks_in_all_languages(language):
 
 
 def test_no_sentence_is_empty():
-    assert [key for language in LANGUAGES for key, text in table(language).items() if not text.strip()] == []
+    assert [
+        key for language in LANGUAGES for key, text in table(language).items() if not text.strip()
+    ] == []
 
 
 def test_every_error_a_user_may_see_has_its_sentence():
     texts = {
-        kind.text for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.BotError)
+        kind.text
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.BotError)
     }
     assert texts - table("en").keys() == set()
 
 
 def test_every_sentence_is_used(sources):
-    """A key stands in the code as it is, or as the beginning of one that is put together (`unreadable_…`)."""
+    """A key stands in the code as it is, or as the beginning of one that is put together
+    (`unreadable_…`).
+    """
     code = "\n".join(source.text for source in sources)
-    unused = [key for key in table("en") if f'"{key}"' not in code and f'"{key.partition("_")[0]}_' not in code]
+    unused = [
+        key
+        for key in table("en")
+        if f'"{key}"' not in code and f'"{key.partition("_")[0]}_' not in code
+    ]
     assert unused == []

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-SOURCES_OF_THEM = ("bot/ops/clock.py", "bot/app/", "bot/demo/")
+SOURCES_OF_THEM = ("bot/ops/clock.py", "bot/app/", "bot/demo/", "bot/standins/")
 FORBIDDEN = re.compile(
     r"(datetime\.)?(datetime|date)\.(now|utcnow|today)|time\.time(_ns)?|(uuid\.)?uuid\d|secrets\.\w+|os\.urandom"
     r"|random\.(?!Random$)\w+"
@@ -15,15 +15,24 @@ FORBIDDEN = re.compile(
 
 
 def uses(tree):
-    """Uses of the clock or of chance. `random.Random` as the type of an argument is how chance should come."""
+    """Uses of the clock or of chance.
+
+    `random.Random` as the type of an argument is how chance should come.
+    """
     for node in ast.walk(tree):
         match node:
             case ast.Attribute() | ast.Name() if FORBIDDEN.fullmatch(ast.unparse(node)):
                 yield node, ast.unparse(node)
             case ast.Call(func=ast.Attribute(value=ast.Name("random"), attr="Random")):
                 yield node, "random.Random()"
-            case ast.ImportFrom(module="random" | "secrets" | "uuid" | "time" as module, names=names):
-                yield from ((node, f"from {module} import {name.name}") for name in names if name.name != "Random")
+            case ast.ImportFrom(
+                module="random" | "secrets" | "uuid" | "time" as module, names=names
+            ):
+                yield from (
+                    (node, f"from {module} import {name.name}")
+                    for name in names
+                    if name.name != "Random"
+                )
 
 
 def test_no_module_reads_the_clock_or_rolls_dice_itself(sources):
@@ -54,6 +63,8 @@ def test_the_search_finds(text):
     assert list(uses(ast.parse(text)))
 
 
-@pytest.mark.parametrize("text", ["def f(chance: random.Random): chance.random()", "clock.now()", "loop.time()"])
+@pytest.mark.parametrize(
+    "text", ["def f(chance: random.Random): chance.random()", "clock.now()", "loop.time()"]
+)
 def test_the_search_lets_pass(text):
     assert list(uses(ast.parse(text))) == []

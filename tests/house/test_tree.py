@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 HOSTS = ("pypi", "pythonhosted", "npmjs", "proxy.golang", "crates", "rubygems")
-REGISTRY = re.compile(rf"https?://[\w.@:-]*\b({'|'.join(HOSTS)})\b[\w.]*|\b(PIP|UV)_\w*INDEX\w*|--(extra-)?index-url")
+REGISTRY = re.compile(
+    rf"https?://[\w.@:-]*\b({'|'.join(HOSTS)})\b[\w.]*|\b(PIP|UV)_\w*INDEX\w*|--(extra-)?index-url"
+)
 MACHINE = re.compile(r"(?<![\w.:/])/(work|root|home|Users|tmp)/\w")
 
 

@@ -1,4 +1,6 @@
-"""Values are frozen and slotted, pydantic stays where input is judged, no boolean travels unnamed (STYLE 3, 13)."""
+"""Values are frozen and slotted, pydantic stays where input is judged, no boolean travels unnamed
+(STYLE 3, 13).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,17 @@ MUTABLE = {
     "StreamedMessage": "what one call has received so far",
     "TaskSlot": "where the tools of one turn leave the Task for its commit",
 }
-"""Beside these, only state that a module keeps to itself (a leading underscore) and the stand-ins may change."""
+"""Beside these, only state that a module keeps to itself (a leading underscore) and the stand-ins
+may change.
+"""
 
-PYDANTIC = ("bot/settings/", "bot/agent/tools.py", "bot/agent/toolbox/", "bot/demo/")
+PYDANTIC = (
+    "bot/settings/",
+    "bot/agent/tools.py",
+    "bot/agent/toolbox/",
+    "bot/demo/",
+    "bot/standins/",
+)
 
 
 def options(node):
@@ -19,7 +29,9 @@ def options(node):
     for decorator in node.decorator_list:
         call = decorator.func if isinstance(decorator, ast.Call) else decorator
         if ast.unparse(call).rpartition(".")[2] == "dataclass":
-            return {word.arg: ast.unparse(word.value) for word in getattr(decorator, "keywords", [])}
+            return {
+                word.arg: ast.unparse(word.value) for word in getattr(decorator, "keywords", [])
+            }
     return None
 
 
@@ -27,9 +39,15 @@ def test_values_are_frozen_and_slotted(sources):
     loose = []
     for source in sources:
         for node in source.find(ast.ClassDef):
-            may_change = node.name in MUTABLE or node.name.startswith("_") or source.under("bot/demo/")
+            may_change = (
+                node.name in MUTABLE
+                or node.name.startswith("_")
+                or source.under("bot/demo/", "bot/standins/")
+            )
             wanted = {"slots"} if may_change else {"slots", "frozen"}
-            if (given := options(node)) is not None and any(given.get(word) != "True" for word in wanted):
+            if (given := options(node)) is not None and any(
+                given.get(word) != "True" for word in wanted
+            ):
                 loose.append(source.at(node, node.name))
     assert loose == []
 
@@ -40,7 +58,11 @@ def test_pydantic_is_used_only_where_input_is_judged(sources):
         for source in sources
         if not source.under(*PYDANTIC)
         for node in source.find(ast.Import, ast.ImportFrom)
-        for module in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names])
+        for module in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [name.name for name in node.names]
+        )
         if module.partition(".")[0] in {"pydantic", "pydantic_core"}
     ]
     assert users == []

@@ -1,11 +1,12 @@
-"""What a long dialogue costs: everything resent, the last N messages, and this bot. Run by name, it prints a table.
+"""What a long dialogue costs: everything resent, the last N messages, and this bot. Run by name, it
+prints a table.
 
     pytest -m load -s tests/load/context.py
 
-All three talk to the same stand-in for the Messages API, whose prompt cache is accounted for as the real one's: a fixed
-part of 3,000 tokens, 140 a message, 500 a summary, a question every 40 seconds. The bot is real from Turns down, over a
-real mongod; the two others are the loops one writes first, and keep their messages in one document. Tokens are billed
-in units of one uncached input token.
+All three talk to the same stand-in for the Messages API, whose prompt cache is accounted for as the
+real one's: a fixed part of 3,000 tokens, 140 a message, 500 a summary, a question every 40 seconds.
+The bot is real from Turns down, over a real mongod; the two others are the loops one writes first,
+and keep their messages in one document. Tokens are billed in units of one uncached input token.
 """
 
 from __future__ import annotations
@@ -32,20 +33,21 @@ from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import Toolbox
-from bot.compaction import Compactor, Summariser, Triggers
-from bot.demo.claude.answers import say
-from bot.demo.claude.prompt import Meter
-from bot.demo.claude.script import is_summary
-from bot.demo.claude.server import ClaudeServer
+from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.inbox import Run
 from bot.ops.clock import ManualClock
 from bot.owner import Owner, Place
 from bot.session import Block, Role, number, text_block
-from bot.store import documents, schema, shape
-from bot.store.memory_inbox import MemoryRecord
-from bot.store.mongo import connect
+from bot.standins.claude.answers import say
+from bot.standins.claude.prompt import Meter
+from bot.standins.claude.script import is_summary
+from bot.standins.claude.server import ClaudeServer
+from bot.store import documents
+from bot.store.memory.inbox import MemoryRecord
+from bot.store.mongo import collections, schema
+from bot.store.mongo.store import connect
 from bot.tokens import Tokens
-from bot.turn import Turns
+from bot.turn import TurnRunner
 from tests.builders import ALIVE, ANNA, BORIS, LIFETIME, NOON, question, session
 
 pytestmark = pytest.mark.load
@@ -81,12 +83,16 @@ class Costs:
 
     def against(self, other: Costs) -> dict[str, float]:
         """The means of a turn's costs as ratios to another one's."""
-        return {one.name: fmean(getattr(self, one.name)) / fmean(getattr(other, one.name)) for one in fields(self)}
+        return {
+            one.name: fmean(getattr(self, one.name)) / fmean(getattr(other, one.name))
+            for one in fields(self)
+        }
 
     def row(self, name: str, turns: int, whole: float) -> str:
         billed, last = sum(self.billed[:turns]), self.seconds[turns - SAWTOOTH : turns]
         return (
-            f"| {name} | {turns} | {billed / 1e6:.2f} M | {billed / whole:.2f} | {max(self.prompts[:turns]):,} "
+            f"| {name} | {turns} | {billed / 1e6:.2f} M | {billed / whole:.2f} | "
+            f"{max(self.prompts[:turns]):,} "
             f"| {max(self.documents[:turns]) / 1024:,.0f} KB | {fmean(last) * 1000:.0f} ms |"
         )
 
@@ -96,7 +102,7 @@ HEAD = """\
 |---|---|---|---|---|---|---|"""
 
 
-class World:
+class TelegramState:
     """The model's server, its bill, and what is said."""
 
     def __init__(self, server: ClaudeServer, clock: ManualClock, toolbox: Toolbox) -> None:
@@ -104,7 +110,9 @@ class World:
         self.server, self.clock, self.toolbox = server, clock, toolbox
         self.claude = Claude(Endpoint(server.url, server.key, caching=True))
         self.answer = filler(A_MESSAGE - 4, meter)
-        self.words = filler(A_MESSAGE - meter.text('<sent at="2026-01-05 12:00 Monday"/>') - 14, meter)
+        self.words = filler(
+            A_MESSAGE - meter.text('<sent at="2026-01-05 12:00 Monday"/>') - 14, meter
+        )
         self.summary = filler(A_SUMMARY - 6, meter)
         self.numbers = count(1)
         bare = meter.prompt(meter.items({"system": SYSTEM, "tools": toolbox.specs, "messages": []}))
@@ -116,7 +124,9 @@ class World:
 
     def say(self, body):
         """An answer; or a summary, which is another one each time."""
-        return say(f"Summary {next(self.numbers)}: {self.summary}" if is_summary(body) else self.answer)
+        return say(
+            f"Summary {next(self.numbers)}: {self.summary}" if is_summary(body) else self.answer
+        )
 
     async def turn(self, costs: Costs, take, size) -> None:
         """One turn, and its bill."""
@@ -126,29 +136,37 @@ class World:
         costs.seconds.append(time.perf_counter() - began)
         await compactions()
         exchanges = self.server.journal.exchanges[before:]
-        costs.billed.append(sum(BILL[name] * each.usage.get(name, 0) for each in exchanges for name in BILL))
-        costs.prompts.append(max(each.prompt.total for each in exchanges if each.prompt and each.body.get("tools")))
+        costs.billed.append(
+            sum(BILL[name] * each.usage.get(name, 0) for each in exchanges for name in BILL)
+        )
+        costs.prompts.append(
+            max(each.prompt.total for each in exchanges if each.prompt and each.body.get("tools"))
+        )
         costs.documents.append(size())
-        for each in exchanges:  # a thousand prompts of everything would not fit into this machine's memory
+        for (
+            each
+        ) in exchanges:  # a thousand prompts of everything would not fit into this machine's memory
             await self.server.journal.note(each.number, raw=b"", body={})
 
 
 async def compactions() -> None:
     """What runs after the reply has ended before the next question comes, 40 seconds later."""
-    while tasks := [task for task in asyncio.all_tasks() if task.get_name().startswith("compaction")]:
+    while tasks := [
+        task for task in asyncio.all_tasks() if task.get_name().startswith("compaction")
+    ]:
         await asyncio.wait(tasks)
 
 
-async def resending(world: World, table: Any, last: int | None) -> Costs:
+async def resending(state: TelegramState, table: Any, last: int | None) -> Costs:
     """The loop one writes first: read the messages, add the question, ask, add the answer, save."""
     costs = Costs()
 
     async def take():
         found = await table.find_one({"_id": 1}) or {"_id": 1, "messages": []}
         of = session(messages=[documents.to_message(one) for one in found["messages"]])
-        asked, now = (text_block(world.asked()),), world.clock.now()
-        request = world.prompt.request(ANNA, render(of, asked, now), world.toolbox.specs, "auto")
-        completion = await world.claude.complete(request, lambda _delta: None)
+        asked, now = (text_block(state.asked()),), state.clock.now()
+        request = state.prompt.request(ANNA, render(of, asked, now), state.toolbox.specs, "auto")
+        completion = await state.claude.complete(request, lambda _delta: None)
         said: tuple[tuple[Role, tuple[Block, ...], int], ...] = (
             ("user", asked, A_MESSAGE),
             ("assistant", completion.content, A_MESSAGE),
@@ -161,33 +179,41 @@ async def resending(world: World, table: Any, last: int | None) -> Costs:
 
     sizes: list[int] = []
     for _ in range(TURNS):
-        await world.turn(costs, take, lambda: sizes[-1])
+        await state.turn(costs, take, lambda: sizes[-1])
     return costs
 
 
 class Bot:
     """This bot, from Turns down."""
 
-    def __init__(self, world: World, store: Any, windows: tuple[int, int]) -> None:
-        tokens, self.world, self.updates = Tokens(), world, count(1)
-        summariser = Summariser(world.claude, SUMMARY_MODEL, tokens, window=windows[1])
-        triggers = Triggers(window=windows[0] - world.prompt.max_tokens)
-        compactor = Compactor(store.sessions, store.archive, summariser, triggers, world.clock)
-        agent = Agent(world.claude, world.toolbox, world.prompt, Limits(), Pauses(lambda: 0.0))
+    def __init__(self, state: TelegramState, store: Any, windows: tuple[int, int]) -> None:
+        tokens, self.state, self.updates = Tokens(), state, count(1)
+        summariser = Summariser(state.claude, SUMMARY_MODEL, tokens, window=windows[1])
+        policy = CompactionPolicy(window=windows[0] - state.prompt.max_tokens)
+        compactor = Compactor(store.sessions, store.archive, summariser, policy, state.clock)
+        agent = Agent(state.claude, state.toolbox, state.prompt, Limits(), Pauses(lambda: 0.0))
         new_id = lambda: f"{next(self.updates):032x}"  # noqa: E731 - a factory, passed on
-        self.turns = Turns(store.sessions, agent, compactor, tokens, world.clock, new_id, LIFETIME)
+        self.turns = TurnRunner(
+            store.sessions, agent, compactor, tokens, state.clock, new_id, LIFETIME
+        )
 
     async def turn(self, costs: Costs, look: Any, owner: Owner = ANNA) -> None:
         async def take():
-            asked = question(self.world.asked(), next(self.updates), self.world.clock.now())
-            await self.turns.answer(owner, Place(owner.id), asked, Silence(), Run(MemoryRecord(), asyncio.Event()))
+            asked = question(self.state.asked(), next(self.updates), self.state.clock.now())
+            await self.turns.answer(
+                owner, Place(owner.id), asked, Silence(), Run(MemoryRecord(), asyncio.Event())
+            )
 
-        await self.world.turn(costs, take, lambda: len(bson.encode(look({"ownerId": owner.id}))))
+        await self.state.turn(costs, take, lambda: len(bson.encode(look({"ownerId": owner.id}))))
 
 
-async def ours(world: World, store: Any, look: Any) -> tuple[Costs, Costs, Costs]:
-    """The whole dialogue; then its last turns side by side with those of a young one, under the same load."""
-    bot = Bot(world, store, (await world.claude.window(MODEL), await world.claude.window(SUMMARY_MODEL)))
+async def ours(state: TelegramState, store: Any, look: Any) -> tuple[Costs, Costs, Costs]:
+    """The whole dialogue; then its last turns side by side with those of a young one, under the
+    same load.
+    """
+    bot = Bot(
+        state, store, (await state.claude.window(MODEL), await state.claude.window(SUMMARY_MODEL))
+    )
     whole, old, young = Costs(), Costs(), Costs()
     for _ in range(TURNS):
         await bot.turn(whole, look)
@@ -225,20 +251,24 @@ async def worlds(mongod: str, database: str):
     """A fresh server for each way, over one store."""
     clock = ManualClock(NOON)
     store = await connect(mongod, database, driver="pymongo", clock=clock, keep=timedelta(days=40))
-    await schema.ensure(store.database, shape.MOST_SECONDS)
+    await schema.ensure(store.database, collections.MAX_SECONDS)
     toolbox = Toolbox(
-        [*notes_tools(store.notes), *plan_tools(), *search_tools(store.sessions, store.archive, lambda: ALIVE)]
+        [
+            *notes_tools(store.notes),
+            *plan_tools(),
+            *search_tools(store.sessions, store.archive, lambda: ALIVE),
+        ]
     )
 
     @asynccontextmanager
     async def fresh():
-        made: list[World] = []
+        made: list[TelegramState] = []
 
         def mind(body):
             return made[0].say(body)
 
         async with ClaudeServer(clock=clock, mind=mind) as server:
-            made.append(World(server, clock, toolbox))
+            made.append(TelegramState(server, clock, toolbox))
             yield made[0]
             await made[0].claude.aclose()
 
@@ -253,17 +283,22 @@ async def test_a_long_dialogue_costs_a_quarter_and_no_more_at_its_end(
 ):
     ways: dict[str, Costs] = {}
     async with worlds(mongod, database) as (store, fresh):
-        async with fresh() as world:
-            ways["this bot"], old, young = await ours(world, store, mongo_client[database]["sessions"].find_one)
-        async with fresh() as world:
-            ways["last 40 messages"] = await resending(world, store.database["window"], 40)
-        async with fresh() as world:
-            ways["resend everything"] = await resending(world, store.database["all"], None)
+        async with fresh() as state:
+            ways["this bot"], old, young = await ours(
+                state, store, mongo_client[database]["sessions"].find_one
+            )
+        async with fresh() as state:
+            ways["last 40 messages"] = await resending(state, store.database["window"], 40)
+        async with fresh() as state:
+            ways["resend everything"] = await resending(state, store.database["all"], None)
 
     whole = {turns: sum(ways["resend everything"].billed[:turns]) for turns in (500, TURNS)}
     mine = ways["this bot"]
     grown = old.against(young)
-    lines = [HEAD, *(costs.row(name, *each) for name, costs in ways.items() for each in whole.items())]
+    lines = [
+        HEAD,
+        *(costs.row(name, *each) for name, costs in ways.items() for each in whole.items()),
+    ]
     lines.append(f"this bot, around turn {TURNS} against around turn 40: {grown}")
     with capsys.disabled():
         sys.stdout.write("\n".join(["", *lines, ""]))

@@ -10,12 +10,12 @@ from statistics import quantiles
 import pytest
 
 from bot import app
-from bot.demo.claude.answers import say
-from bot.demo.claude.server import ClaudeServer
-from bot.demo.telegram.faults import Fault, RateModel
-from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import SystemClock
 from bot.settings import Settings
+from bot.standins.claude.answers import say
+from bot.standins.claude.server import ClaudeServer
+from bot.standins.telegram.faults import Fault, RateModel
+from bot.standins.telegram.server import TelegramServer
 from tests.telegrams import PENALTIES_WARN
 
 pytestmark = [pytest.mark.load, PENALTIES_WARN]
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 PEOPLE = 50
 WORDS = " ".join(f"word{number}" for number in range(260))
 PACE = 0.1
-LONGEST_PENALTY = 5
+MAX_PENALTY = 5
 QUESTIONS = 80
 """So many that one hiccup of the machine is not the p95."""
 PAIRS = 5
@@ -36,8 +36,11 @@ AS_QUICK = 1.3
 async def running(mongod, database):
     """The whole bot in real time; every answer takes some ten seconds to be written."""
     clock = SystemClock()
-    async with TelegramServer(clock=clock) as telegram, ClaudeServer(clock=clock, mind=lambda _: say(WORDS)) as claude:
-        telegram.surface.rate = RateModel()
+    async with (
+        TelegramServer(clock=clock) as telegram,
+        ClaudeServer(clock=clock, mind=lambda _: say(WORDS)) as claude,
+    ):
+        telegram.http_api.rate = RateModel()
         settings = Settings.read(
             {
                 "TELEGRAM_BOT_TOKEN": telegram.token,
@@ -64,7 +67,9 @@ def answered(person, count=1):
 
 
 async def test_no_penalty_is_long_and_every_answer_whole(mongod, database):
-    """Drafts are thinned out before Telegram has to say so; what it says all the same is waited out."""
+    """Drafts are thinned out before Telegram has to say so; what it says all the same is waited
+    out.
+    """
     async with running(mongod, database) as (telegram, claude):
         people = [telegram.person(3000 + number, f"Person {number}") for number in range(PEOPLE)]
         claude.faults.slow(PACE)
@@ -84,17 +89,20 @@ async def test_a_person_in_a_quiet_chat_does_not_feel_a_penalised_one(mongod, da
     """Alternating pairs: p95 beside a penalised chat against p95 without one, median of five."""
     async with running(mongod, database) as (telegram, _):
         quiet, flooded = telegram.person(1, "Quiet"), telegram.person(2, "Flooded")
-        telegram.surface.rate = None
+        telegram.http_api.rate = None
         await waits(telegram, quiet, 3)
         ratios = []
         for _ in range(PAIRS):
             alone = await waits(telegram, quiet, QUESTIONS)
-            telegram.faults.always("*", Fault.too_many(LONGEST_PENALTY), chat=flooded.id)
+            telegram.faults.always("*", Fault.too_many(MAX_PENALTY), chat=flooded.id)
             flooded.says("Tell me a lot.")
             beside = await waits(telegram, quiet, QUESTIONS)
             telegram.faults.clear()
             ratios.append(p95(beside) / p95(alone))
-        log.info("p95 beside a penalised chat against p95 alone: %s", [f"{ratio:.2f}" for ratio in ratios])
+        log.info(
+            "p95 beside a penalised chat against p95 alone: %s",
+            [f"{ratio:.2f}" for ratio in ratios],
+        )
         assert sorted(ratios)[PAIRS // 2] <= AS_QUICK
 
 

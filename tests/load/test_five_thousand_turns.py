@@ -1,4 +1,7 @@
-"""One Session through five thousand turns with large tool results: it never comes near its cap. Run by name."""
+"""One Session through five thousand turns with large tool results: it never comes near its cap.
+
+Run by name.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import pytest
 
 from bot.agent.scripted import calls, says
 from bot.agent.tools import Toolbox
-from bot.compaction import Triggers
+from bot.compaction import CompactionPolicy
 from bot.store.documents import from_session
 from tests.agents import tool
 from tests.builders import ANNA
@@ -42,8 +45,14 @@ def summary(number):
 async def test_the_document_stays_small_however_long_the_talk():
     """C107"""
     made = count(1)
-    at = House(otherwise=model, summarise=lambda request: says(summary(next(made))), triggers=Triggers())
-    at.turns = replace(at.turns, agent=replace(at.turns.agent, toolbox=Toolbox([tool("look_up", look_up)])))
+    at = House(
+        otherwise=model,
+        summarise=lambda request: says(summary(next(made))),
+        policy=CompactionPolicy(),
+    )
+    at.turns = replace(
+        at.turns, agent=replace(at.turns.agent, toolbox=Toolbox([tool("look_up", look_up)]))
+    )
     sizes = []
     for number in range(1, TURNS + 1):
         assert (await at.ask("Look it up.")).delivered == ["Found."]

@@ -1,4 +1,8 @@
-"""Twenty lines of one person, whose first turn takes ten seconds, change nothing for twenty others. Run by name."""
+"""Twenty lines of one person, whose first turn takes ten seconds, change nothing for twenty
+others.
+
+Run by name.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from time import perf_counter
 
 import pytest
 
-from bot.demo.claude.faults import Fault
+from bot.standins.claude.faults import Fault
 from tests.process.conftest import town
 
 __all__ = ["town"]  # the fixture
@@ -40,15 +44,21 @@ async def latencies(town, people):
 async def with_a_busy_person(town, people, busy):
     before = len(busy.chat.answers)
     asked = len(town.claude.journal.exchanges)
-    town.claude.faults.next(Fault.stalled(), when=is_busy)  # silent until SILENCE_SECONDS are over, then tried again
+    town.claude.faults.next(
+        Fault.stalled(), when=is_busy
+    )  # silent until SILENCE_SECONDS are over, then tried again
     busy.says("busy line 0")
     await town.claude.until(
-        lambda exchanges: any(is_busy(exchange.body) for exchange in exchanges[asked:] if exchange.body)
+        lambda exchanges: any(
+            is_busy(exchange.body) for exchange in exchanges[asked:] if exchange.body
+        )
     )
     for number in range(1, 20):
         busy.says(f"busy line {number}")
     taken = await latencies(town, people)
-    await town.telegram.until(lambda: "busy line 19" in str(town.claude.journal.exchanges[-1].body), seconds=40)
+    await town.telegram.until(
+        lambda: "busy line 19" in str(town.claude.journal.exchanges[-1].body), seconds=40
+    )
     await town.telegram.until(lambda: len(busy.chat.answers) > before + 1, seconds=20)
     turns = len(busy.chat.answers) - before
     assert turns <= 3
@@ -71,7 +81,8 @@ async def test_twenty_lines_of_one_person_delay_nobody(town):
             beside = p95(await with_a_busy_person(town, people, busy))
             ratios.append(beside / alone)
             sys.stderr.write(
-                f"p95 alone {alone:.3f} s, beside a busy person {beside:.3f} s, ratio {beside / alone:.2f}\n"
+                f"p95 alone {alone:.3f} s, beside a busy person {beside:.3f} s, ratio "
+                f"{beside / alone:.2f}\n"
             )
 
     assert statistics.median(ratios) <= BAR

@@ -31,13 +31,13 @@ async def crowd(port):
 
     connector = aiohttp.TCPConnector(limit=CLIENTS)
     async with aiohttp.ClientSession(connector=connector) as client:
-        asking = [asyncio.create_task(ask_all_the_time(client)) for _ in range(CLIENTS)]
+        caller = [asyncio.create_task(ask_all_the_time(client)) for _ in range(CLIENTS)]
         try:
             yield
         finally:
-            for one in asking:
+            for one in caller:
                 one.cancel()
-            await asyncio.gather(*asking, return_exceptions=True)
+            await asyncio.gather(*caller, return_exceptions=True)
 
 
 async def p95(town, person):
@@ -53,7 +53,9 @@ async def p95(town, person):
 @pytest.mark.load
 async def test_two_hundred_who_ask_for_the_metrics_slow_nobody_down(town):
     """C167."""
-    people = iter([town.telegram.person(3000 + number, f"Person {number}") for number in range(1 + 2 * PAIRS)])
+    people = iter(
+        [town.telegram.person(3000 + number, f"Person {number}") for number in range(1 + 2 * PAIRS)]
+    )
     port = free_port()
     ratios = []
     async with town.bot(PORT=str(port)):
@@ -63,5 +65,8 @@ async def test_two_hundred_who_ask_for_the_metrics_slow_nobody_down(town):
             async with crowd(port):
                 beside = await p95(town, next(people))
             ratios.append(beside / alone)
-            sys.stderr.write(f"p95 alone {alone:.3f} s, beside the crowd {beside:.3f} s, ratio {ratios[-1]:.2f}\n")
+            sys.stderr.write(
+                f"p95 alone {alone:.3f} s, beside the crowd {beside:.3f} s, ratio "
+                f"{ratios[-1]:.2f}\n"
+            )
     assert statistics.median(ratios) <= BAR

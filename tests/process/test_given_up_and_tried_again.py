@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.demo.claude.faults import Fault
+from bot.standins.claude.faults import Fault
 from tests.process.conftest import start
 
 

@@ -26,7 +26,9 @@ async def test_sigterm_lets_the_running_turn_finish_and_leaves_with_code_0(town)
     town.claude.faults.slow(0.05)
     async with town.bot() as bot:
         anna.says("Count to 40.")
-        await town.claude.until(lambda exchanges: any(exchange.body.get("tools") for exchange in exchanges))
+        await town.claude.until(
+            lambda exchanges: any(exchange.body.get("tools") for exchange in exchanges)
+        )
         bot.process.send_signal(signal.SIGTERM)
         assert await bot.ends() == 0
 
@@ -39,7 +41,9 @@ async def test_sigterm_does_not_wait_longer_than_the_grace_time(town):
     town.claude.faults.slow(5)
     async with town.bot(GRACE_SECONDS="1") as bot:
         anna.says("Count to 40.")
-        await town.claude.until(lambda exchanges: any(exchange.body.get("tools") for exchange in exchanges))
+        await town.claude.until(
+            lambda exchanges: any(exchange.body.get("tools") for exchange in exchanges)
+        )
         bot.process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(8):
             assert await bot.ends() == 0

@@ -1,6 +1,8 @@
-"""C54: two people write right after one another, two hundred random turns long; neither's word reaches the other.
+"""C54: two people write right after one another, two hundred random turns long; neither's word
+reaches the other.
 
-Notes, plans, searches of old talks, compaction, new Sessions, a group, and a kill in the middle of it. By name:
+Notes, plans, searches of old talks, compaction, new Sessions, a group, and a kill in the middle of
+it. By name:
 
     uv run pytest -n 0 -m chaos tests/process/test_two_people_never_mix.py
 """
@@ -13,15 +15,20 @@ import random
 
 import pytest
 
-from bot.demo.claude.answers import call
-from bot.demo.claude.script import last_words
+from bot.standins.claude.answers import call
+from bot.standins.claude.script import last_words
 
 pytestmark = pytest.mark.chaos
 
 TURNS = 100
 """Of each of them."""
-SMALL = {"CONTEXT_TRIGGER_MESSAGES": "8", "CONTEXT_KEEP_MESSAGES": "2", "LEASE_SECONDS": "3", "LOG_LEVEL": "DEBUG"}
-DEEDS = (
+SMALL = {
+    "CONTEXT_TRIGGER_MESSAGES": "8",
+    "CONTEXT_KEEP_MESSAGES": "2",
+    "LEASE_SECONDS": "3",
+    "LOG_LEVEL": "DEBUG",
+}
+CALLBACKS = (
     "My secret word is {word}.",
     "Remember that {word} is my word.",
     "What do you remember?",
@@ -61,15 +68,21 @@ async def handled(database):
 async def turns(town, people, words, luck, database):
     group = town.telegram.group("Both", people)
     for _ in range(TURNS // 2):
-        deed = luck.choice(DEEDS)
+        operation = luck.choice(CALLBACKS)
         before = answers(people, group)
         for person in people:
-            if "Search" in deed:
+            if "Search" in operation:
                 town.claude.script(call("search", {"words": "word"}), when=searches)
-            in_group = luck.random() < 0.1 and "{word}" not in deed and not deed.startswith("/")
-            said = deed.format(word=words[person.id])
-            person.says(f"@emulated_bot {said}" if in_group else said, chat=group if in_group else None)
-        await town.telegram.until(lambda before=before: answers(people, group) >= before + len(people), seconds=30)
+            in_group = (
+                luck.random() < 0.1 and "{word}" not in operation and not operation.startswith("/")
+            )
+            said = operation.format(word=words[person.id])
+            person.says(
+                f"@emulated_bot {said}" if in_group else said, chat=group if in_group else None
+            )
+        await town.telegram.until(
+            lambda before=before: answers(people, group) >= before + len(people), seconds=30
+        )
         await handled(database)
     return group
 
@@ -97,9 +110,13 @@ async def test_no_word_crosses(town, mongo_client, seed):
     for person in people:
         assert found([message.text for message in person.chat.shown]) == {person.id}, told
     assert found([message.text for group in groups for message in group.shown]) == set(), told
-    assert [one.number for one in town.claude.journal.exchanges if len(found(one.body)) > 1] == [], told
+    assert [
+        one.number for one in town.claude.journal.exchanges if len(found(one.body)) > 1
+    ] == [], told
     for name in COLLECTIONS:
-        owned = [row for row in database[name].find() if found(row) - {row.get("ownerId", row["_id"])}]
+        owned = [
+            row for row in database[name].find() if found(row) - {row.get("ownerId", row["_id"])}
+        ]
         assert owned == [], f"{told}: {name}"
     assert found(texts) == set(), told
     searched = [one for one in town.claude.journal.exchanges if searches(one.body)]

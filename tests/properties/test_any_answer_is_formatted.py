@@ -1,4 +1,5 @@
-"""Whatever a model writes: formatting takes linear time and room, three messages suffice, and no sign is lost.
+"""Whatever a model writes: formatting takes linear time and room, three messages suffice, and no
+sign is lost.
 
 A short form runs by default; `FORMATTING_EXAMPLES=10000` (by name, some minutes) searches longer.
 """
@@ -16,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.demo.telegram.entities import Entity, check_bounds
-from bot.demo.telegram.rules import ENTITIES_SHOWN
-from bot.telegram.formatting import format_chunks, formatted
-from bot.telegram.splitting import PART_UNITS, split
-from bot.telegram.symbols import BLANKS, MARKS, NOTHING, SIGNS, WORDS
+from bot.standins.telegram.entities import Entity, check_bounds
+from bot.standins.telegram.rules import ENTITIES_SHOWN
+from bot.telegram.outbound.formatting import format_chunks, formatted
+from bot.telegram.outbound.splitting import PART_UNITS, split
+from bot.telegram.outbound.symbols import BLANKS, MARKS, NOTHING, SIGNS, WORDS
 from bot.telegram.units import utf16_len
 
 EXAMPLES = int(os.environ.get("FORMATTING_EXAMPLES", "200"))
@@ -28,9 +29,24 @@ LENGTH = 12_000
 """About what an answer of 4,096 tokens has at least."""
 FLOOR_SECONDS = 0.06
 
-APPLIED = ("frac", "sqrt", "sqrt[3]", "binom", "mathbb", "mathrm", "text", "overbrace", "underbrace", "boxed", *MARKS)
+APPLIED = (
+    "frac",
+    "sqrt",
+    "sqrt[3]",
+    "binom",
+    "mathbb",
+    "mathrm",
+    "text",
+    "overbrace",
+    "underbrace",
+    "boxed",
+    *MARKS,
+)
 MACROS = [
-    f"\\{name}" for name in sorted({*SIGNS, *WORDS, *NOTHING, *BLANKS, *APPLIED, "begin{x}", "end{x}", "unknown"})
+    f"\\{name}"
+    for name in sorted(
+        {*SIGNS, *WORDS, *NOTHING, *BLANKS, *APPLIED, "begin{x}", "end{x}", "unknown"}
+    )
 ]
 OPENED = [
     *(f"{sign}\\{name}{{" for name in APPLIED for sign in ("$", r"\(", r"\[")),
@@ -52,7 +68,9 @@ CLOSED = [
     "```` a b\n", "$x$1",
 ]  # fmt: skip
 FILLERS = ("a", " ", "\n", "word ", "注。", "}", "$")
-pieces = st.sampled_from([*OPENED, *CLOSED, *MACROS, *FILLERS, "{", "}", "]", ")", r"\)", r"\]", "`", "\n\n", "$", "|"])
+pieces = st.sampled_from(
+    [*OPENED, *CLOSED, *MACROS, *FILLERS, "{", "}", "]", ")", r"\)", r"\]", "`", "\n\n", "$", "|"]
+)
 
 
 def repeated(unit: str, length: int) -> str:
@@ -113,14 +131,17 @@ def test_repeated_constructs_stay_short_and_legal():
 
 
 def test_twice_the_text_takes_at_most_twice_the_time():
-    """C141: CPU time on the same text at half its length, in the same run; interleaved, so that nobody else decides."""
+    """C141: CPU time on the same text at half its length, in the same run; interleaved, so that
+    nobody else decides.
+    """
     for unit in chosen(OPENED + CLOSED, 12):
         half, whole = repeated(unit, LENGTH), repeated(unit, 2 * LENGTH)
         tries = [(seconds(half), seconds(whole)) for _ in range(3)]
         assert min(long for _, long in tries) <= 2.5 * min(short for short, _ in tries), unit
 
 
-# --------------------------------------------------------------------------------- every sign outside markup
+# --------------------------------------------------------------------------------- every sign
+# outside markup
 
 WORDS_OF = {
     "English": ["heron", "A", "don't", "e-mail", "$5", "50%", "C++", "x_1", "snake_case"],

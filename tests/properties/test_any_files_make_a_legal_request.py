@@ -1,4 +1,6 @@
-"""Whatever files people send, in whatever order, and whatever became of them: the strict stand-in takes the request."""
+"""Whatever files people send, in whatever order, and whatever became of them: the strict stand-in
+takes the request.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.agent.attachments import Attachments, without_files
-from bot.agent.attachments.opening import PICTURE_CHARS
+from bot.agent.attachments.to_blocks import PICTURE_CHARS
 from bot.agent.claude import Endpoint, body
 from bot.agent.prompt import Prompt, render, user_content
-from bot.demo.claude.models import standard_offers
-from bot.demo.claude.requests import MessagesRequest, shaped
-from bot.demo.claude.rules import check
 from bot.errors import FileGone, FileTooLarge
 from bot.ports import Part, Question
 from bot.session import number, text_block
-from bot.store.memory_inbox import MemoryRecord
+from bot.standins.claude.models import standard_offers
+from bot.standins.claude.requests import MessagesRequest, shaped
+from bot.standins.claude.rules import check
+from bot.store.memory.inbox import MemoryRecord
 from tests.agents import MODEL
 from tests.builders import ANNA, NOON, session, text
 from tests.samples import gif, jpeg, pdf, png, sent, webp
@@ -41,13 +43,22 @@ DRAWER = {f"F{number}": content for number, content in enumerate(CONTENTS)}
 def blocks(files):
     """A file is of one kind wherever it turns up."""
     return [
-        sent(kind, number, name="a.x" if named else "", size=SIZES[number], unique_id=f"{kind}{number}")
+        sent(
+            kind,
+            number,
+            name="a.x" if named else "",
+            size=SIZES[number],
+            unique_id=f"{kind}{number}",
+        )
         for kind, number, named in files
     ]
 
 
 def require_legal(messages):
-    wanted = body(Prompt(MODEL, b"key").request(ANNA, messages, [], "auto"), Endpoint("http://localhost", "key"))
+    wanted = body(
+        Prompt(MODEL, b"key").request(ANNA, messages, [], "auto"),
+        Endpoint("http://localhost", "key"),
+    )
     shaped(MessagesRequest, wanted)
     check(wanted, standard_offers()[MODEL])
 
@@ -59,12 +70,14 @@ async def talk(turns, lost):
     for turn, (files, has_words) in enumerate(turns, start=1):
         content = (*blocks(files), *([text("look")] if has_words else []))
         told: Any = Told()
-        question = await attachments.examine(ANNA, Question((Part(turn, content, NOON),)), told, MemoryRecord())
+        question = await attachments.resolve(
+            ANNA, Question((Part(turn, content, NOON),)), told, MemoryRecord()
+        )
         asked = user_content(question)
         if not asked:
             continue
         messages = render(of, asked, NOON)
-        require_legal(await attachments.fill(messages))
+        require_legal(await attachments.inline(messages))
         require_legal(without_files(messages))
         entries: Any = [("user", asked, 1), ("assistant", (text_block("I see."),), 1)]
         of.messages += number(of, turn, entries, NOON)

@@ -1,8 +1,10 @@
-"""C48: compaction beside everything that may happen, in any order: nothing is lost, split, repeated or brought back.
+"""C48: compaction beside everything that may happen, in any order: nothing is lost, split, repeated
+or brought back.
 
-Turns (with tools, and giants), two workers with copies of their own, compactors that overlap, `/new` and `/reset`, a
-summariser in every mood, and a store that fails or a process that dies before and after each write. What was committed
-is written down beside the store, and after each step the store must agree with it.
+Turns (with tools, and giants), two workers with copies of their own, compactors that overlap,
+`/new` and `/reset`, a summariser in every mood, and a store that fails or a process that dies
+before and after each write. What was committed is written down beside the store, and after each
+step the store must agree with it.
 """
 
 from __future__ import annotations
@@ -18,19 +20,29 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from bot.agent.prompt import render
 from bot.agent.scripted import illegal
-from bot.compaction import LONGEST_PAUSE, Compactor, Summariser, Triggers
-from bot.errors import BotError, ModelBusy, ModelRefused, PromptTooLong, SessionGone, SessionTooLarge, StoreUnavailable
+from bot.compaction import MAX_PAUSE, CompactionPolicy, Compactor, Summariser
+from bot.errors import (
+    BotError,
+    ModelBusy,
+    ModelRefused,
+    PromptTooLong,
+    SessionGone,
+    SessionTooLarge,
+    StoreUnavailable,
+)
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
 from bot.ports import Completion
 from bot.session import ClosedTurn, Message, PromptSize, Session, Usage, text_block
-from bot.store.documents import MOST_MESSAGES
-from bot.store.memory import MemoryArchive, MemorySessions
+from bot.store.documents import MAX_MESSAGES
+from bot.store.memory.stores import MemoryArchive, MemorySessions
 from tests.builders import ANNA, ANNAS_CHAT, NOON
 
-LIMITS = Triggers(messages=8, tokens=400, keep_messages=4, window=2_000)
+LIMITS = CompactionPolicy(messages=8, tokens=400, keep_messages=4, window=2_000)
 WINDOW = 100
-"""The summariser's: some of what it has to cover comes in chunks, and a giant turn is larger than one."""
+"""The summariser's: some of what it has to cover comes in chunks, and a giant turn is larger than
+one.
+"""
 FILLER = " ".join(["and so on"] * 8)
 SAYINGS = {
     "empty": "",
@@ -43,14 +55,21 @@ STOPS = {"cut": "max_tokens", "refused": "refusal", "calling": "tool_use"}
 ERRORS = {"busy": ModelBusy, "declined": ModelRefused, "too long": PromptTooLong}
 BAD = ["same", "silent", *SAYINGS, *STOPS, *ERRORS]
 bad = st.sampled_from(BAD)
-moods = st.just(["good"]) | bad.map(lambda one: [one]) | bad.map(lambda one: ["good", one]) | st.lists(bad, min_size=2)
+moods = (
+    st.just(["good"])
+    | bad.map(lambda one: [one])
+    | bad.map(lambda one: ["good", one])
+    | st.lists(bad, min_size=2)
+)
 faults = st.none() | st.tuples(
     st.sampled_from(["add", "replace_summary", "postpone", "erase", "inspect", "of"]),
     st.sampled_from(["fails before", "fails after", "dies before", "dies after"]),
 )
-deeds = st.sampled_from([None, None, None, "turn", "new", "reset", "compaction", "room"])
+operations = st.sampled_from([None, None, None, "turn", "new", "reset", "compaction", "room"])
 whose = st.integers(0, 5)
-"""Which worker's copy is compacted, an old one perhaps; beyond the copies: the Session as it stands."""
+"""Which worker's copy is compacted, an old one perhaps; beyond the copies: the Session as it
+stands.
+"""
 
 
 async def count_words(text):
@@ -58,7 +77,10 @@ async def count_words(text):
 
 
 class Shaky:
-    """A port in front of the real one. One call of the named method fails, or the process dies there."""
+    """A port in front of the real one.
+
+    One call of the named method fails, or the process dies there.
+    """
 
     def __init__(self, inner, fault):
         self._inner = inner
@@ -83,16 +105,18 @@ class Shaky:
 
 
 class Pen:
-    """The summariser of one compaction: a mood for each call, something that happens meanwhile, and what it read."""
+    """The summariser of one compaction: a mood for each call, something that happens meanwhile, and
+    what it read.
+    """
 
     def __init__(self, moods, meanwhile=None):
         self.moods, self.meanwhile = list(moods), meanwhile
         self.read = []
 
     async def complete(self, request, *_heard):
-        if (deed := self.meanwhile) is not None:
+        if (operation := self.meanwhile) is not None:
             self.meanwhile = None
-            await deed()
+            await operation()
         data = request.messages[0]["content"][0]["text"]
         mood = self.moods.pop(0) if len(self.moods) > 1 else self.moods[0]
         if mood == "silent":
@@ -101,7 +125,9 @@ class Pen:
             raise ERRORS[mood]
         seen = [int(seq) for seq in re.findall(r"«(\d+)»", data.partition("<transcript")[2])]
         text = SAYINGS.get(mood, f"Notes after {[*self.read, *seen]}: {FILLER}")
-        if mood == "same" and (old := re.search(r"<previous_summary>\n(.+?)\n</prev", data, re.DOTALL)):
+        if mood == "same" and (
+            old := re.search(r"<previous_summary>\n(.+?)\n</prev", data, re.DOTALL)
+        ):
             text = old[1]
         if mood in {"good", "same"}:
             self.read += seen
@@ -114,9 +140,15 @@ class Talks(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.runner = asyncio.Runner()
-        self.sessions, self.archive, self.clock = MemorySessions(), MemoryArchive(), ManualClock(NOON)
+        self.sessions, self.archive, self.clock = (
+            MemorySessions(),
+            MemoryArchive(),
+            ManualClock(NOON),
+        )
         self.ids, self.updates = count(1), count(1)
-        self.lifecycle = Lifecycle(self.sessions, self.archive, self.clock, lambda: f"{next(self.ids):032x}")
+        self.lifecycle = Lifecycle(
+            self.sessions, self.archive, self.clock, lambda: f"{next(self.ids):032x}"
+        )
         self.said: dict[str, list[Message]] = {}
         self.seen: dict[str, SimpleNamespace] = {}
         self.copies: list[Session] = []
@@ -139,18 +171,25 @@ class Talks(RuleBasedStateMachine):
     def stored(self):
         return {one: self.sessions._first({"_id": one}) for one in list(self.sessions._documents)}
 
-    # ------------------------------------------------------------------------------------------ what people do
+    # ------------------------------------------------------------------------------------------
+    # what people do
 
     @rule()
     def a_worker_loads(self):
         self.copies = [*self.copies[-3:], self.run(self.active())]
 
     @precondition(lambda self: self.copies)
-    @rule(number=st.integers(0, 3), tools=st.integers(0, 3), giant=st.booleans(), full=st.booleans())
+    @rule(
+        number=st.integers(0, 3), tools=st.integers(0, 3), giant=st.booleans(), full=st.booleans()
+    )
     def a_worker_commits(self, number, tools, giant, full):
-        """It must succeed, unless another turn, `/new` or `/reset` came first: never for a compaction."""
+        """It must succeed, unless another turn, `/new` or `/reset` came first: never for a
+        compaction.
+        """
         copy = self.copies.pop(number % len(self.copies))
-        self.run(self.commit(copy, tools=tools, tokens=300 if giant else 12, prompt=5_000 if full else 0))
+        self.run(
+            self.commit(copy, tools=tools, tokens=300 if giant else 12, prompt=5_000 if full else 0)
+        )
 
     async def commit(self, copy, *, tools=0, tokens=12, prompt=0):
         turn = turn_of(copy, next(self.updates), tools, tokens, prompt, self.clock.now())
@@ -161,7 +200,7 @@ class Talks(RuleBasedStateMachine):
         except SessionGone:
             assert not is_current
         except SessionTooLarge:
-            assert len(copy.messages) + len(turn.messages) > MOST_MESSAGES
+            assert len(copy.messages) + len(turn.messages) > MAX_MESSAGES
         else:
             assert is_current
             self.said.setdefault(copy.id, []).extend(turn.messages)
@@ -179,37 +218,40 @@ class Talks(RuleBasedStateMachine):
         self.run(getattr(self.lifecycle, how)(ANNA, ANNAS_CHAT))
         self.turns_pass(4, 0)
 
-    # ------------------------------------------------------------------------------------------------- compaction
+    # -------------------------------------------------------------------------------------------------
+    # compaction
 
-    @rule(whose=whose, moods=moods, fault=faults, deed=deeds)
-    def compaction_after_a_reply(self, whose, moods, fault, deed):
-        self.clock.advance(LONGEST_PAUSE)
-        self.compactor_runs("consider", whose, moods, fault, deed)
+    @rule(whose=whose, moods=moods, fault=faults, operation=operations)
+    def compaction_after_a_reply(self, whose, moods, fault, operation):
+        self.clock.advance(MAX_PAUSE)
+        self.compactor_runs("consider", whose, moods, fault, operation)
 
-    @rule(whose=whose, moods=moods, fault=faults, deed=deeds)
-    def compaction_on_request(self, whose, moods, fault, deed):
-        self.compactor_runs("compact", whose, moods, fault, deed)
+    @rule(whose=whose, moods=moods, fault=faults, operation=operations)
+    def compaction_on_request(self, whose, moods, fault, operation):
+        self.compactor_runs("compact", whose, moods, fault, operation)
 
-    @rule(whose=whose, moods=moods, fault=faults, deed=deeds)
-    def compaction_before_a_call(self, whose, moods, fault, deed):
-        self.compactor_runs("make_room", whose, moods, fault, deed)
+    @rule(whose=whose, moods=moods, fault=faults, operation=operations)
+    def compaction_before_a_call(self, whose, moods, fault, operation):
+        self.compactor_runs("make_room", whose, moods, fault, operation)
 
-    def compactor_runs(self, how, whose, moods, fault, deed):
+    def compactor_runs(self, how, whose, moods, fault, operation):
         copy = self.copies[whose] if whose < len(self.copies) else self.run(self.active())
-        if deed:
-            moods = [mood for mood in moods if mood != "silent"] or ["good"]  # cut off, it would stop the deed as well
-        self.run(self.compaction(how, copy, Pen(moods, self.deed(deed)), fault))
+        if operation:
+            moods = [mood for mood in moods if mood != "silent"] or [
+                "good"
+            ]  # cut off, it would stop the deed as well
+        self.run(self.compaction(how, copy, Pen(moods, self.operation(operation)), fault))
 
-    def deed(self, name):
+    def operation(self, name):
         """What happens while the summariser writes."""
-        deeds = {
+        operations = {
             "turn": self.a_turn,
             "new": lambda: self.lifecycle.new(ANNA, ANNAS_CHAT),
             "reset": lambda: self.lifecycle.reset(ANNA, ANNAS_CHAT),
             "compaction": lambda: self.another("compact"),
             "room": lambda: self.another("make_room"),
         }
-        return deeds.get(name)
+        return operations.get(name)
 
     async def another(self, how):
         await self.compaction(how, await self.active(), Pen(["good"]), None)
@@ -224,7 +266,9 @@ class Talks(RuleBasedStateMachine):
         sessions, archive = Shaky(self.sessions, fault), Shaky(self.archive, fault)
         changed = None
         try:
-            changed = await self.started(how, Compactor(sessions, archive, summariser, LIMITS, self.clock), copy)
+            changed = await self.started(
+                how, Compactor(sessions, archive, summariser, LIMITS, self.clock), copy
+            )
         except asyncio.CancelledError:
             return  # the process died here
         except BotError:
@@ -252,7 +296,8 @@ class Talks(RuleBasedStateMachine):
         if copy.id in now and (fresh := now[copy.id] - before[copy.id]):
             assert [pen.read.count(seq) for seq in fresh] == [1] * len(fresh)
 
-    # ------------------------------------------------------------------------------------------------- what holds
+    # -------------------------------------------------------------------------------------------------
+    # what holds
 
     @invariant()
     def nothing_is_lost_and_nothing_is_changed(self):
@@ -263,7 +308,9 @@ class Talks(RuleBasedStateMachine):
             assert session.next_seq == len(said)
             assert session.messages == said[start:]
             assert [entry for entry in archived if entry != said[entry.seq]] == []
-            assert {entry.seq for entry in archived} | set(range(start, len(said))) == set(range(len(said)))
+            assert {entry.seq for entry in archived} | set(range(start, len(said))) == set(
+                range(len(said))
+            )
             assert start == (session.summary.up_to + 1 if session.summary else 0)
 
     @invariant()
@@ -284,7 +331,9 @@ class Talks(RuleBasedStateMachine):
     @invariant()
     def a_summary_only_ever_covers_more(self):
         for one, session in self.stored().items():
-            now = SimpleNamespace(epoch=session.epoch, covered=covered_by(session), up_to=up_to(session))
+            now = SimpleNamespace(
+                epoch=session.epoch, covered=covered_by(session), up_to=up_to(session)
+            )
             last = self.seen.get(one, now)
             assert now.epoch >= last.epoch
             assert now.up_to >= last.up_to
@@ -304,11 +353,14 @@ def up_to(session):
 
 def covered_by(session):
     gaps = session.summary.gaps if session.summary else ()
-    return set(range(up_to(session) + 1)) - {seq for gap in gaps for seq in range(gap.start, gap.end + 1)}
+    return set(range(up_to(session) + 1)) - {
+        seq for gap in gaps for seq in range(gap.start, gap.end + 1)
+    }
 
 
 def turn_of(session, update_id, tools, tokens, prompt, at):
-    """A question, so many rounds of tools, and the answer; each message carries its place in its words.
+    """A question, so many rounds of tools, and the answer; each message carries its place in its
+    words.
 
     In a giant one these stand between two long pastes (C152).
     """
@@ -318,17 +370,33 @@ def turn_of(session, update_id, tools, tokens, prompt, at):
     def entry(role, make):
         seq = next(seqs)
         return Message(
-            seq, update_id, role, (make(f"{paste}«{seq}» of turn {update_id}{paste and ' '}{paste}"),), at, tokens
+            seq,
+            update_id,
+            role,
+            (make(f"{paste}«{seq}» of turn {update_id}{paste and ' '}{paste}"),),
+            at,
+            tokens,
         )
 
     messages = [entry("user", text_block)]
     for number in range(tools):
         call = f"call {update_id} {number}"
         messages.append(
-            entry("assistant", lambda w, c=call: {"type": "tool_use", "id": c, "name": "look", "input": {"at": w}})
+            entry(
+                "assistant",
+                lambda w, c=call: {"type": "tool_use", "id": c, "name": "look", "input": {"at": w}},
+            )
         )
         messages.append(
-            entry("user", lambda w, c=call: {"type": "tool_result", "tool_use_id": c, "content": w, "is_error": False})
+            entry(
+                "user",
+                lambda w, c=call: {
+                    "type": "tool_result",
+                    "tool_use_id": c,
+                    "content": w,
+                    "is_error": False,
+                },
+            )
         )
     messages.append(entry("assistant", text_block))
     size = PromptSize(prompt, session.epoch)
@@ -337,5 +405,8 @@ def turn_of(session, update_id, tools, tokens, prompt, at):
 
 TestTalks = Talks.TestCase
 TestTalks.settings = settings(
-    max_examples=45, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=45,
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )

@@ -1,4 +1,6 @@
-"""Whatever the text: parts fit, nothing is lost, formatting stays where it was, no character is torn (C85, C96)."""
+"""Whatever the text: parts fit, nothing is lost, formatting stays where it was, no character is
+torn (C85, C96).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from telegram import MessageEntity
 
-from bot.demo.telegram.entities import Entity, check_bounds
-from bot.telegram.splitting import Chunk, is_visible, split
+from bot.standins.telegram.entities import Entity, check_bounds
+from bot.telegram.outbound.splitting import Chunk, is_visible, split
 from bot.telegram.units import utf16_len
 
 UNITS = 24
@@ -26,13 +28,19 @@ texts = st.lists(st.sampled_from(CHARACTERS + BREAKS), max_size=80).map("".join)
 def formatted(draw):
     text = draw(texts)
     offsets = [utf16_len(text[:at]) for at in range(len(text) + 1)]
-    spans = draw(st.lists(st.tuples(st.sampled_from(offsets), st.sampled_from(offsets)), max_size=8))
+    spans = draw(
+        st.lists(st.tuples(st.sampled_from(offsets), st.sampled_from(offsets)), max_size=8)
+    )
     kinds = st.sampled_from(["bold", "italic", "code", "pre"])
-    return text, [MessageEntity(draw(kinds), low, high - low) for low, high in map(sorted, spans) if low < high]
+    return text, [
+        MessageEntity(draw(kinds), low, high - low)
+        for low, high in map(sorted, spans)
+        if low < high
+    ]
 
 
 def parts(text, entities=()):
-    return split(text, entities, units=UNITS, most=MOST)
+    return split(text, entities, units=UNITS, maximum=MOST)
 
 
 def visible(text):
@@ -91,7 +99,9 @@ def test_entities_begin_and_end_on_characters_inside_their_part(given_text):
 def test_formatting_stays_on_the_characters_it_was_on(given_text):
     text, entities = given_text
     whole = list(painted(Chunk(text, tuple(entities))))
-    assert [sign for chunk in split(text, entities, units=UNITS, most=100) for sign in painted(chunk)] == whole
+    assert [
+        sign for chunk in split(text, entities, units=UNITS, maximum=100) for sign in painted(chunk)
+    ] == whole
 
 
 @given(st.lists(st.sampled_from(CHARACTERS), min_size=1, max_size=60))

@@ -1,4 +1,6 @@
-"""Where compaction cuts, for any dialogue: between turns, never the last one, and far enough below the trigger."""
+"""Where compaction cuts, for any dialogue: between turns, never the last one, and far enough below
+the trigger.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.compaction.cutting import TAIL_SHARE, Triggers, covered
+from bot.compaction.cutting import TAIL_SHARE, CompactionPolicy, removable_messages
 from tests.builders import message
 
 turn_lengths = st.lists(st.integers(min_value=1, max_value=9), min_size=0, max_size=40)
-triggers = st.builds(
-    Triggers,
+policy = st.builds(
+    CompactionPolicy,
     messages=st.integers(20, 80),
     tokens=st.integers(200, 20_000),
     keep_messages=st.integers(2, 19),
@@ -21,7 +23,9 @@ triggers = st.builds(
 
 @st.composite
 def dialogues(draw):
-    """Turns of one to nine messages (a question, tool calls with their results, an answer), of any size in tokens."""
+    """Turns of one to nine messages (a question, tool calls with their results, an answer), of any
+    size in tokens.
+    """
     lengths = draw(turn_lengths)
     starts = [0, *accumulate(lengths)]
     sizes = st.integers(0, 900)
@@ -32,36 +36,39 @@ def dialogues(draw):
     ]
 
 
-@given(dialogues(), triggers)
+@given(dialogues(), policy)
 def test_what_is_covered_and_what_is_kept_make_the_dialogue_again(messages, limits):
-    old = covered(messages, limits)
+    old = removable_messages(messages, limits)
     assert list(old) == messages[: len(old)]
 
 
-@given(dialogues(), triggers)
+@given(dialogues(), policy)
 def test_no_turn_is_split(messages, limits):
-    old = covered(messages, limits)
+    old = removable_messages(messages, limits)
     kept = messages[len(old) :]
     assert not {entry.turn for entry in old} & {entry.turn for entry in kept}
 
 
-@given(dialogues(), triggers)
+@given(dialogues(), policy)
 def test_the_last_turn_is_always_kept(messages, limits):
-    old = covered(messages, limits)
+    old = removable_messages(messages, limits)
     assert not messages or messages[-1].turn not in {entry.turn for entry in old}
 
 
-@given(dialogues(), triggers)
+@given(dialogues(), policy)
 def test_the_tail_fits_unless_it_is_a_single_turn(messages, limits):
-    kept = messages[len(covered(messages, limits)) :]
-    small = len(kept) <= limits.keep_messages and sum(entry.tokens for entry in kept) <= TAIL_SHARE * limits.tokens
+    kept = messages[len(removable_messages(messages, limits)) :]
+    small = (
+        len(kept) <= limits.keep_messages
+        and sum(entry.tokens for entry in kept) <= TAIL_SHARE * limits.tokens
+    )
     assert small or len({entry.turn for entry in kept}) == 1
 
 
-@given(dialogues(), triggers)
+@given(dialogues(), policy)
 def test_no_more_is_covered_than_needed(messages, limits):
     """The turn before the tail would not have fitted into it."""
-    old = covered(messages, limits)
+    old = removable_messages(messages, limits)
     if old:
         larger = [entry for entry in messages if entry.turn >= old[-1].turn]
         too_many = len(larger) > limits.keep_messages

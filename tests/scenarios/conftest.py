@@ -1,7 +1,8 @@
-"""The whole bot in process, between stand-ins that are as strict as the real ones, on a real mongod.
+"""The whole bot in process, between stand-ins that are as strict as the real ones, on a real
+mongod.
 
-A test reads as what people do and see. `World` has no memory of its own: what a test looks at is Telegram's chats, the
-requests the model got, and the documents in MongoDB.
+A test reads as what people do and see. `TelegramState` has no memory of its own: what a test looks
+at is Telegram's chats, the requests the model got, and the documents in MongoDB.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from typing import Any
 import pytest
 
 from bot import app
-from bot.demo.claude.server import ClaudeServer
-from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import ManualClock
 from bot.settings import Settings
+from bot.standins.claude.server import ClaudeServer
+from bot.standins.telegram.server import TelegramServer
 from tests.builders import NOON
 
 
 @dataclass
-class World:
+class TelegramState:
     """People, their chats, the model and the database."""
 
     telegram: TelegramServer
@@ -50,9 +51,13 @@ class World:
             await asyncio.wait_for(running, 30)
 
     def _signs(self) -> int:
-        """How often a bot has asked for updates, said where to deliver them, or named its commands: one may only wait
-        for another to leave off polling."""
-        return sum(len(self.telegram.journal.of(method)) for method in ("getUpdates", "setWebhook", "setMyCommands"))
+        """How often a bot has asked for updates, said where to deliver them, or named its commands:
+        one may only wait for another to leave off polling.
+        """
+        return sum(
+            len(self.telegram.journal.of(method))
+            for method in ("getUpdates", "setWebhook", "setMyCommands")
+        )
 
     async def ask(self, person, words, *, chat=None, answers=1, **said) -> str:
         """Say something and wait for so many new messages of the bot; their text."""
@@ -86,11 +91,15 @@ class World:
     @property
     def requests(self) -> list[dict[str, Any]]:
         """What the model was asked, without summaries."""
-        return [dict(exchange.body) for exchange in self.claude.journal.exchanges if exchange.body.get("tools")]
+        return [
+            dict(exchange.body)
+            for exchange in self.claude.journal.exchanges
+            if exchange.body.get("tools")
+        ]
 
 
 @pytest.fixture
-async def world(mongod: str, mongo_client, prepared: str) -> AsyncIterator[World]:
+async def state(mongod: str, mongo_client, prepared: str) -> AsyncIterator[TelegramState]:
     clock = ManualClock(NOON)
     async with TelegramServer(clock=clock) as telegram, ClaudeServer(clock=clock) as claude:
         environ = {
@@ -102,17 +111,18 @@ async def world(mongod: str, mongo_client, prepared: str) -> AsyncIterator[World
             "MONGODB_DATABASE": prepared,
             "PORT": "0",
             "GRACE_SECONDS": "5",
-            "MESSAGES_PER_MINUTE": "10000",  # this clock stands still, so nobody would ever regain anything
+            # this clock stands still, so nobody would ever regain anything
+            "MESSAGES_PER_MINUTE": "10000",
         }
-        yield World(telegram, claude, clock, mongo_client[prepared], environ)
+        yield TelegramState(telegram, claude, clock, mongo_client[prepared], environ)
         assert [exchange.reason for exchange in claude.journal.refusals] == []
 
 
 @pytest.fixture
-def anna(world: World):
-    return world.telegram.person(1001, "Anna")
+def anna(state: TelegramState):
+    return state.telegram.person(1001, "Anna")
 
 
 @pytest.fixture
-def boris(world: World):
-    return world.telegram.person(1002, "Boris", "ru")
+def boris(state: TelegramState):
+    return state.telegram.person(1002, "Boris", "ru")

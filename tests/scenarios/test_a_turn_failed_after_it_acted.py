@@ -1,4 +1,6 @@
-"""C146: a tool has acted, then the model fails for good: the person is told, and what was done is not lost."""
+"""C146: a tool has acted, then the model fails for good: the person is told, and what was done is
+not lost.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ import sys
 
 import pytest
 
-from bot.demo.claude.answers import call
-from bot.demo.claude.faults import Fault
+from bot.standins.claude.answers import call
+from bot.standins.claude.faults import Fault
 from bot.texts import text
 from tests.scenarios.test_an_operators_own_tool import install
 
@@ -37,39 +39,47 @@ def has_results(body):
     return any(block["type"] == "tool_result" for block in body["messages"][-1]["content"])
 
 
-async def failed(world, person):
+async def failed(state, person):
     """A letter was sent, and then the model could not be used any more."""
-    world.claude.script(call("send_letter", {"to": "Riga"}))
-    world.claude.faults.next(Fault.status(401), when=has_results)
-    said = await world.ask(person, "Send a letter to Riga.", answers=2)
+    state.claude.script(call("send_letter", {"to": "Riga"}))
+    state.claude.faults.next(Fault.status(401), when=has_results)
+    said = await state.ask(person, "Send a letter to Riga.", answers=2)
     assert said.splitlines()[0] == text("failed_after_effects", "en", tools="send_letter")
     assert said.splitlines()[1] == text("error_misconfigured", "en")
 
 
-async def test_trying_again_gives_the_model_the_real_result(world, anna, sent):
-    async with world.bot():
-        await failed(world, anna)
-    async with world.bot():
-        world.claude.script(call("send_letter", {"to": "Riga"}), "It is on its way.")
+async def test_trying_again_gives_the_model_the_real_result(state, anna, sent):
+    async with state.bot():
+        await failed(state, anna)
+    async with state.bot():
+        state.claude.script(call("send_letter", {"to": "Riga"}), "It is on its way.")
         anna.presses("Try again")
-        await world.telegram.until(lambda: anna.chat.answers[-1].text == "It is on its way.", seconds=20)
-        await world.ask(anna, "Thank you.")
+        await state.telegram.until(
+            lambda: anna.chat.answers[-1].text == "It is on its way.", seconds=20
+        )
+        await state.ask(anna, "Thank you.")
 
     assert sent() == ["Riga"]
-    results = [block for block in world.requests[3]["messages"][-1]["content"] if block["type"] == "tool_result"]
-    assert [(one["content"], one.get("is_error", False)) for one in results] == [("Letter 7 went to <Riga>.", False)]
-    assert "already_done" not in json.dumps(world.requests[-1]["messages"])
+    results = [
+        block
+        for block in state.requests[3]["messages"][-1]["content"]
+        if block["type"] == "tool_result"
+    ]
+    assert [(one["content"], one.get("is_error", False)) for one in results] == [
+        ("Letter 7 went to <Riga>.", False)
+    ]
+    assert "already_done" not in json.dumps(state.requests[-1]["messages"])
 
 
-async def test_asking_again_in_words_shows_the_model_what_was_done_once(world, anna, boris, sent):
+async def test_asking_again_in_words_shows_the_model_what_was_done_once(state, anna, boris, sent):
     """As data that cannot close its own tag; to nobody else; and in no later question again."""
-    async with world.bot():
-        await failed(world, anna)
-        await world.ask(boris, "Hello there.")
-        await world.ask(anna, "Did you send it?")
-        await world.ask(anna, "And now?")
+    async with state.bot():
+        await failed(state, anna)
+        await state.ask(boris, "Hello there.")
+        await state.ask(anna, "Did you send it?")
+        await state.ask(anna, "And now?")
 
-    hello, again, later = (request["messages"] for request in world.requests[2:])
+    hello, again, later = (request["messages"] for request in state.requests[2:])
     told = again[-1]["content"][-1]["text"]
     assert "send_letter: Letter 7 went to &lt;Riga&gt;." in told
     assert told.endswith("</already_done>")
@@ -78,12 +88,12 @@ async def test_asking_again_in_words_shows_the_model_what_was_done_once(world, a
     assert sent() == ["Riga"]
 
 
-async def test_a_new_conversation_knows_nothing_of_it(world, anna, sent):
-    async with world.bot():
-        await failed(world, anna)
-        await world.eventually(lambda: world.database["inbox"].find_one({"state": "failed"}))
-        world.passes(seconds=5)
-        await world.ask(anna, "/new")
-        await world.ask(anna, "Hello.")
-    assert "already_done" not in json.dumps(world.requests[-1]["messages"])
+async def test_a_new_conversation_knows_nothing_of_it(state, anna, sent):
+    async with state.bot():
+        await failed(state, anna)
+        await state.eventually(lambda: state.database["inbox"].find_one({"state": "failed"}))
+        state.passes(seconds=5)
+        await state.ask(anna, "/new")
+        await state.ask(anna, "Hello.")
+    assert "already_done" not in json.dumps(state.requests[-1]["messages"])
     assert sent() == ["Riga"]

@@ -1,10 +1,12 @@
-"""Telegram took the answer, perhaps: it is not sent twice unasked, and whoever it was for may have it repeated."""
+"""Telegram took the answer, perhaps: it is not sent twice unasked, and whoever it was for may have
+it repeated.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from bot.demo.telegram.faults import Fault
+from bot.standins.telegram.faults import Fault
 
 BUTTON = "Repeat the previous answer"
 EXPIRED = "This button no longer works."
@@ -14,77 +16,83 @@ def labels(message):
     return [button.text for button in message.buttons]
 
 
-async def pressed(world, person, **press):
+async def pressed(state, person, **press):
     """Press, and wait until the press is answered; the sentence that pops up."""
     query = person.presses(BUTTON, **press)
-    await world.telegram.until(lambda: query.answer is not None, seconds=10)
+    await state.telegram.until(lambda: query.answer is not None, seconds=10)
     return query.answer.get("text", "")
 
 
-async def lose_an_answer(world, person, **where):
-    """The answer to a question, which arrived, though the bot cannot know; then the next one, with its offer."""
-    world.telegram.faults.next("sendMessage", Fault.dropped("after"))
-    lost = await world.ask(person, "@emulated_bot My secret word is heron.", **where)
-    await world.eventually(lambda: world.database["lanes"].count_documents({"uncertain": {"$gt": 0}}) == 1)
-    await world.ask(person, "@emulated_bot What else?", **where)
+async def lose_an_answer(state, person, **where):
+    """The answer to a question, which arrived, though the bot cannot know; then the next one, with
+    its offer.
+    """
+    state.telegram.faults.next("sendMessage", Fault.dropped("after"))
+    lost = await state.ask(person, "@emulated_bot My secret word is heron.", **where)
+    await state.eventually(
+        lambda: state.database["lanes"].count_documents({"uncertain": {"$gt": 0}}) == 1
+    )
+    await state.ask(person, "@emulated_bot What else?", **where)
     return lost
 
 
 @pytest.mark.parametrize("driver", ["motor", "pymongo"])
-async def test_the_next_answer_offers_to_repeat_it_also_from_another_process(world, anna, driver):
-    async with world.bot(MONGODB_DRIVER=driver):
-        world.telegram.faults.next("sendMessage", Fault.dropped("after"))
-        lost = await world.ask(anna, "My secret word is heron.")
-    async with world.bot(MONGODB_DRIVER=driver):
-        await world.ask(anna, "What else?")
+async def test_the_next_answer_offers_to_repeat_it_also_from_another_process(state, anna, driver):
+    async with state.bot(MONGODB_DRIVER=driver):
+        state.telegram.faults.next("sendMessage", Fault.dropped("after"))
+        lost = await state.ask(anna, "My secret word is heron.")
+    async with state.bot(MONGODB_DRIVER=driver):
+        await state.ask(anna, "What else?")
         offering = anna.chat.answers[-1]
         assert labels(offering) == [BUTTON]
-        assert await pressed(world, anna) == ""
-        await world.telegram.until(lambda: anna.chat.answers[-1].text == lost)
-        await world.ask(anna, "Thank you.")
+        assert await pressed(state, anna) == ""
+        await state.telegram.until(lambda: anna.chat.answers[-1].text == lost)
+        await state.ask(anna, "Thank you.")
 
     assert labels(anna.chat.answers[-1]) == []
-    assert len(world.requests) == 3
-    assert "uncertain" not in world.database["lanes"].find_one({})
+    assert len(state.requests) == 3
+    assert "uncertain" not in state.database["lanes"].find_one({})
 
 
-async def test_it_can_be_repeated_after_new_and_not_after_reset(world, anna):
+async def test_it_can_be_repeated_after_new_and_not_after_reset(state, anna):
     """/new puts the dialogue aside, /reset erases it, and with it what could be repeated."""
-    async with world.bot():
-        lost = await lose_an_answer(world, anna)
-        await world.ask(anna, "/new")
-        assert await pressed(world, anna) == ""
-        await world.telegram.until(lambda: anna.chat.answers[-1].text == lost)
-    async with world.bot():
-        await lose_an_answer(world, anna)
-        await world.ask(anna, "/reset")
+    async with state.bot():
+        lost = await lose_an_answer(state, anna)
+        await state.ask(anna, "/new")
+        assert await pressed(state, anna) == ""
+        await state.telegram.until(lambda: anna.chat.answers[-1].text == lost)
+    async with state.bot():
+        await lose_an_answer(state, anna)
+        await state.ask(anna, "/reset")
         offering = next(message for message in reversed(anna.chat.answers) if message.buttons)
-        assert await pressed(world, anna, on=offering) == EXPIRED
+        assert await pressed(state, anna, on=offering) == EXPIRED
 
 
-async def test_nobody_elses_press_has_it_repeated(world, anna, boris):
+async def test_nobody_elses_press_has_it_repeated(state, anna, boris):
     """In a group everybody sees the button."""
-    group = world.telegram.supergroup(members=[anna, boris])
-    async with world.bot():
-        await lose_an_answer(world, anna, chat=group)
+    group = state.telegram.supergroup(members=[anna, boris])
+    async with state.bot():
+        await lose_an_answer(state, anna, chat=group)
         said = len(group.answers)
-        answered = await pressed(world, boris, chat=group)
+        answered = await pressed(state, boris, chat=group)
 
         assert answered == "Эта кнопка больше не работает."
         assert len(group.answers) == said
-        assert await pressed(world, anna, chat=group) == ""
-        await world.telegram.until(lambda: len(group.answers) == said + 1)
+        assert await pressed(state, anna, chat=group) == ""
+        await state.telegram.until(lambda: len(group.answers) == said + 1)
     assert "heron" not in str([message.text for message in boris.chat.answers])
 
 
-async def test_what_a_forged_press_names_is_no_authority(world, anna, boris):
-    """Boris sends what Anna's button carries, from his own chat; Anna hers from a group, where others read along."""
-    group = world.telegram.supergroup(members=[anna, boris])
-    async with world.bot():
-        await lose_an_answer(world, anna)
+async def test_what_a_forged_press_names_is_no_authority(state, anna, boris):
+    """Boris sends what Anna's button carries, from his own chat; Anna hers from a group, where
+    others read along.
+    """
+    group = state.telegram.supergroup(members=[anna, boris])
+    async with state.bot():
+        await lose_an_answer(state, anna)
         [button] = anna.chat.answers[-1].buttons
-        await world.ask(boris, "Hello there.")
-        await world.ask(anna, "@emulated_bot Hello there.", chat=group)
+        await state.ask(boris, "Hello there.")
+        await state.ask(anna, "@emulated_bot Hello there.", chat=group)
         said = len(boris.chat.answers), len(group.answers)
         for forged in (
             button.data,
@@ -96,7 +104,7 @@ async def test_what_a_forged_press_names_is_no_authority(world, anna, boris):
             "help:1",
             "x",
         ):
-            await pressed(world, boris, on=boris.chat.answers[-1], data=forged)
-        assert await pressed(world, anna, on=group.answers[-1], data=button.data) == EXPIRED
+            await pressed(state, boris, on=boris.chat.answers[-1], data=forged)
+        assert await pressed(state, anna, on=group.answers[-1], data=button.data) == EXPIRED
 
     assert (len(boris.chat.answers), len(group.answers)) == said

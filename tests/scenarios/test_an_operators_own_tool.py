@@ -1,4 +1,6 @@
-"""The example of deploy/TOOLS.md, installed and run; and what is wrong with a tool is one sentence at the start."""
+"""The example of deploy/TOOLS.md, installed and run; and what is wrong with a tool is one sentence
+at the start.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from bot.app.installed import installed_tools
-from bot.demo.claude.answers import call
 from bot.errors import StartError
+from bot.standins.claude.answers import call
 from bot.texts import text
 
 GUIDE = Path(__file__).parents[2] / "deploy/TOOLS.md"
@@ -42,17 +44,21 @@ def example(language):
     return found[1]
 
 
-async def test_the_documented_example_is_ten_lines_and_runs(world, anna, install):
+async def test_the_documented_example_is_ten_lines_and_runs(state, anna, install):
     source = example("python")
     points = tomllib.loads(example("toml"))["project"]["entry-points"]["bot.tools"]
     assert len(source.splitlines()) == 10
     install("weather", source, points)
-    world.claude.script(call("weather", {"name": "Riga"}), "Warm enough.")
-    async with world.bot():
-        assert await world.ask(anna, "What is the weather in Riga?") == "Warm enough."
+    state.claude.script(call("weather", {"name": "Riga"}), "Warm enough.")
+    async with state.bot():
+        assert await state.ask(anna, "What is the weather in Riga?") == "Warm enough."
 
-    blocks = [block for message in world.session(anna.id)["messages"] for block in message["content"]]
-    assert [block["content"] for block in blocks if block["type"] == "tool_result"] == ["It is 20 degrees in Riga."]
+    blocks = [
+        block for message in state.session(anna.id)["messages"] for block in message["content"]
+    ]
+    assert [block["content"] for block in blocks if block["type"] == "tool_result"] == [
+        "It is 20 degrees in Riga."
+    ]
 
 
 ASKING = """
@@ -65,11 +71,11 @@ TOOL = Tool("spy", "Reads.", Whose, run)
 """
 
 
-async def test_a_tool_that_asks_for_an_identity_stops_the_start(world, install):
+async def test_a_tool_that_asks_for_an_identity_stops_the_start(state, install):
     """C59."""
     install("spy", ASKING, {"spy": "spy:TOOL"})
     with pytest.raises(StartError, match="asks the model for 'user_id'"):
-        async with world.bot():
+        async with state.bot():
             pass
 
 
@@ -85,7 +91,9 @@ async def test_a_tool_that_asks_for_an_identity_stops_the_start(world, install):
 )
 def test_what_is_wrong_with_a_tool_is_one_sentence(install, source, complaint):
     install("broken", source, {"broken": "broken:TOOL"})
-    with pytest.raises(StartError, match=re.escape(f"The tool 'broken' (broken:TOOL) {complaint}.")):
+    with pytest.raises(
+        StartError, match=re.escape(f"The tool 'broken' (broken:TOOL) {complaint}.")
+    ):
         list(installed_tools())
 
 
@@ -106,16 +114,20 @@ TOOL = Tool("slow", "Takes its time.", Nothing, run)
 """
 
 
-async def test_what_is_being_done_is_seen_while_a_tool_runs_and_is_no_part_of_the_answer(world, boris, install):
+async def test_what_is_being_done_is_seen_while_a_tool_runs_and_is_no_part_of_the_answer(
+    state, boris, install
+):
     """C92: the text shown before stays in sight; in the person's language."""
     install("slow", SLOW, {"slow": "slow:TOOL"})
-    world.claude.script(call("slow", {}, saying="Let me see."), "It is late.")
-    async with world.bot():
+    state.claude.script(call("slow", {}, saying="Let me see."), "It is late.")
+    async with state.bot():
         boris.says("Который час?")
         doing = f"Let me see.\n\n{text('status_other', 'ru')}"
-        draft = await world.telegram.until(lambda: boris.chat.draft(world.clock.now()), seconds=20)
-        await world.telegram.until(lambda: boris.chat.draft(world.clock.now()).text == doing, seconds=20)
+        draft = await state.telegram.until(lambda: boris.chat.draft(state.clock.now()), seconds=20)
+        await state.telegram.until(
+            lambda: boris.chat.draft(state.clock.now()).text == doing, seconds=20
+        )
         sys.modules["slow"].GATE.set()
-        await world.telegram.until(lambda: boris.chat.answers, seconds=20)
+        await state.telegram.until(lambda: boris.chat.answers, seconds=20)
     assert draft.can_stop
     assert [message.text for message in boris.chat.answers] == ["Let me see.\n\nIt is late."]

@@ -1,4 +1,6 @@
-"""Whoever else presses a button in a group is answered at once, and nothing changes; its Owner's press works."""
+"""Whoever else presses a button in a group is answered at once, and nothing changes; its Owner's
+press works.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,9 @@ from functools import partial
 
 import pytest
 
-from bot.demo.claude.faults import Fault
-from bot.demo.telegram.faults import Fault as TelegramFault
-from bot.telegram.presses import DEEDS
+from bot.standins.claude.faults import Fault
+from bot.standins.telegram.faults import Fault as TelegramFault
+from bot.telegram.callbacks import CALLBACKS
 from bot.texts import text
 
 PERSONAS = '[pirate]\nname = "Pirate"\nprompt = "Answer as a pirate would."\n'
@@ -17,33 +19,33 @@ SETTINGS = {"MODEL": "claude-sonnet-5-5", "MODELS": "claude-opus-5-5", "CONTEXT_
 ME = "@emulated_bot"
 
 
-async def menu(world, anna, group, kind):
-    await world.ask(anna, f"/{kind}{ME}", chat=group)
+async def menu(state, anna, group, kind):
+    await state.ask(anna, f"/{kind}{ME}", chat=group)
 
 
-async def failed(world, anna, group):
-    world.claude.faults.next(Fault.refusal())
-    await world.ask(anna, f"{ME} something terrible", chat=group)
+async def failed(state, anna, group):
+    state.claude.faults.next(Fault.refusal())
+    await state.ask(anna, f"{ME} something terrible", chat=group)
 
 
-async def perhaps_lost(world, anna, group):
-    world.telegram.faults.next("sendMessage", TelegramFault.dropped("after"))
-    await world.ask(anna, f"{ME} one?", chat=group)
-    await world.ask(anna, f"{ME} two?", chat=group)
+async def perhaps_lost(state, anna, group):
+    state.telegram.faults.next("sendMessage", TelegramFault.dropped("after"))
+    await state.ask(anna, f"{ME} one?", chat=group)
+    await state.ask(anna, f"{ME} two?", chat=group)
 
 
-async def corrected(world, anna, group):
-    await world.ask(anna, f"{ME} tell me about herrings", chat=group)
+async def corrected(state, anna, group):
+    await state.ask(anna, f"{ME} tell me about herrings", chat=group)
     asked = next(message for message in reversed(group.shown) if not message.from_bot)
     before = len(group.answers)
     anna.edits(asked, f"{ME} tell me about herons")
-    await world.telegram.until(lambda: len(group.answers) > before, seconds=20)
+    await state.telegram.until(lambda: len(group.answers) > before, seconds=20)
 
 
-async def long_talk(world, anna, group):
+async def long_talk(state, anna, group):
     for number in range(4):
-        await world.ask(anna, f"{ME} tell me something about number {number}", chat=group)
-    await menu(world, anna, group, kind="context")
+        await state.ask(anna, f"{ME} tell me something about number {number}", chat=group)
+    await menu(state, anna, group, kind="context")
 
 
 MADE: dict[str, Callable[..., Awaitable[None]]] = {
@@ -56,19 +58,22 @@ MADE: dict[str, Callable[..., Awaitable[None]]] = {
 }
 
 
-def stored(world):
+def stored(state):
     """All that a press could change; not the presses themselves."""
-    kept = {name: list(world.database[name].find()) for name in ("sessions", "owners", "notes", "archive")}
-    return kept, list(world.database["inbox"].find({"kind": {"$ne": "press"}}))
+    kept = {
+        name: list(state.database[name].find())
+        for name in ("sessions", "owners", "notes", "archive")
+    }
+    return kept, list(state.database["inbox"].find({"kind": {"$ne": "press"}}))
 
 
-async def answered(world, query):
-    await world.telegram.until(lambda: query.answer is not None, seconds=20)
+async def answered(state, query):
+    await state.telegram.until(lambda: query.answer is not None, seconds=20)
     return query.answer.get("text", "")
 
 
 def test_no_button_is_left_out():
-    assert MADE.keys() == DEEDS.keys()
+    assert MADE.keys() == CALLBACKS.keys()
 
 
 @pytest.fixture
@@ -78,24 +83,28 @@ def personas(tmp_path):
     return {"PERSONAS_FILE": str(file)}
 
 
-async def test_every_button_obeys_only_whom_it_was_made_for(world, anna, boris, personas):
+async def test_every_button_obeys_only_whom_it_was_made_for(state, anna, boris, personas):
     """C55, C61: also where Boris has a talk of his own in that group."""
-    group = world.telegram.supergroup(members=[anna, boris])
-    async with world.bot(**SETTINGS, **personas):
-        await world.ask(boris, f"{ME} привет", chat=group)
+    group = state.telegram.supergroup(members=[anna, boris])
+    async with state.bot(**SETTINGS, **personas):
+        await state.ask(boris, f"{ME} привет", chat=group)
         for kind, make in MADE.items():
-            await make(world, anna, group)
+            await make(state, anna, group)
             shown = group.answers[-1]
             button = shown.buttons[-1]
             assert button.data.startswith(f"{kind}:")
-            await world.eventually(lambda: world.database["lanes"].count_documents({"ready": True}) == 0)
-            before, said = stored(world), [message.text for message in group.answers]
+            await state.eventually(
+                lambda: state.database["lanes"].count_documents({"ready": True}) == 0
+            )
+            before, said = stored(state), [message.text for message in group.answers]
 
-            foreign = await answered(world, boris.presses("", on=shown, data=button.data))
+            foreign = await answered(state, boris.presses("", on=shown, data=button.data))
             assert (kind, foreign) == (kind, text("button_expired", "ru"))
-            assert (stored(world), [message.text for message in group.answers]) == (before, said)
+            assert (stored(state), [message.text for message in group.answers]) == (before, said)
 
-            own = await answered(world, anna.presses("", on=shown, data=button.data))
+            own = await answered(state, anna.presses("", on=shown, data=button.data))
             assert (kind, own) == (kind, "")
-            await world.eventually(lambda: world.database["lanes"].count_documents({"ready": True}) == 0)
+            await state.eventually(
+                lambda: state.database["lanes"].count_documents({"ready": True}) == 0
+            )
             assert [message.text for message in group.answers] != said

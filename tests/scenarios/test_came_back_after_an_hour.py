@@ -1,71 +1,73 @@
-"""Somebody comes back: before the idle limit the talk goes on, after it a new one begins and says so."""
+"""Somebody comes back: before the idle limit the talk goes on, after it a new one begins and says
+so.
+"""
 
 from __future__ import annotations
 
 from bot.texts import text
 
 
-async def test_within_the_idle_limit_the_talk_goes_on(world, anna):
-    async with world.bot():
-        await world.ask(anna, "My name is Anna.")
-        world.passes(minutes=29)
-        answer = await world.ask(anna, "What is my name?")
+async def test_within_the_idle_limit_the_talk_goes_on(state, anna):
+    async with state.bot():
+        await state.ask(anna, "My name is Anna.")
+        state.passes(minutes=29)
+        answer = await state.ask(anna, "What is my name?")
 
     assert "Anna" in answer
-    assert len(world.sessions(anna.id)) == 1
+    assert len(state.sessions(anna.id)) == 1
 
 
-async def test_after_an_hour_a_new_session_begins_with_a_notice(world, anna):
-    async with world.bot():
-        await world.ask(anna, "My name is Anna.")
-        world.passes(hours=1)
-        answer = await world.ask(anna, "What is my name?", answers=2)
+async def test_after_an_hour_a_new_session_begins_with_a_notice(state, anna):
+    async with state.bot():
+        await state.ask(anna, "My name is Anna.")
+        state.passes(hours=1)
+        answer = await state.ask(anna, "What is my name?", answers=2)
 
     assert text("session_expired", "en") in answer
     assert "Anna" not in answer
-    old, new = world.sessions(anna.id)
+    old, new = state.sessions(anna.id)
     assert (old["status"], new["status"]) == ("closed", "active")
     assert old["_id"] != new["_id"]
     assert [block["text"] for block in new["messages"][0]["content"]] == ["What is my name?"]
 
 
-async def test_the_notice_is_in_the_persons_language(world, boris):
-    async with world.bot():
-        await world.ask(boris, "Меня зовут Борис.")
-        world.passes(hours=1)
-        answer = await world.ask(boris, "Как меня зовут?", answers=2)
+async def test_the_notice_is_in_the_persons_language(state, boris):
+    async with state.bot():
+        await state.ask(boris, "Меня зовут Борис.")
+        state.passes(hours=1)
+        answer = await state.ask(boris, "Как меня зовут?", answers=2)
 
     assert text("session_expired", "ru") in answer
 
 
-async def test_a_day_and_a_half_is_not_half_a_day(world, anna):
+async def test_a_day_and_a_half_is_not_half_a_day(state, anna):
     """C37: total elapsed time decides, neither the calendar nor a remainder of days."""
-    async with world.bot(SESSION_TTL_SECONDS=str(13 * 3600), ARCHIVE_DAYS="50"):
-        await world.ask(anna, "My name is Anna.")
-        world.passes(hours=12)
-        assert "Anna" in await world.ask(anna, "What is my name?")
-        world.passes(hours=36)
-        answer = await world.ask(anna, "What is my name?", answers=2)
+    async with state.bot(SESSION_TTL_SECONDS=str(13 * 3600), ARCHIVE_DAYS="50"):
+        await state.ask(anna, "My name is Anna.")
+        state.passes(hours=12)
+        assert "Anna" in await state.ask(anna, "What is my name?")
+        state.passes(hours=36)
+        answer = await state.ask(anna, "What is my name?", answers=2)
 
     assert text("session_expired", "en") in answer
 
 
-async def test_the_idle_limit_outlives_the_process(world, anna):
-    async with world.bot():
-        await world.ask(anna, "My name is Anna.")
-    world.passes(minutes=20)
-    async with world.bot():
-        assert "Anna" in await world.ask(anna, "What is my name?")
-    world.passes(minutes=31)
-    async with world.bot():
-        assert text("session_expired", "en") in await world.ask(anna, "Hello again", answers=2)
+async def test_the_idle_limit_outlives_the_process(state, anna):
+    async with state.bot():
+        await state.ask(anna, "My name is Anna.")
+    state.passes(minutes=20)
+    async with state.bot():
+        assert "Anna" in await state.ask(anna, "What is my name?")
+    state.passes(minutes=31)
+    async with state.bot():
+        assert text("session_expired", "en") in await state.ask(anna, "Hello again", answers=2)
 
 
-async def test_an_empty_session_expires_without_a_word(world, anna):
+async def test_an_empty_session_expires_without_a_word(state, anna):
     """C28"""
-    async with world.bot():
-        await world.ask(anna, "/new")
-        world.passes(hours=5)
-        answer = await world.ask(anna, "Hello")
+    async with state.bot():
+        await state.ask(anna, "/new")
+        state.passes(hours=5)
+        answer = await state.ask(anna, "Hello")
 
     assert text("session_expired", "en") not in answer

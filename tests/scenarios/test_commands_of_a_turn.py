@@ -1,4 +1,6 @@
-"""What a turn costs the database, and that every command of it names the Owner: recorded from the whole running bot."""
+"""What a turn costs the database, and that every command of it names the Owner: recorded from the
+whole running bot.
+"""
 
 from __future__ import annotations
 
@@ -33,30 +35,42 @@ def driver(request):
     return request.param
 
 
-async def idle(world):
+async def idle(state):
     """Every lane was given back."""
-    await world.eventually(lambda: world.database["lanes"].count_documents({"ready": True}) == 0)
+    await state.eventually(lambda: state.database["lanes"].count_documents({"ready": True}) == 0)
 
 
 RESERVED = ("findAndModify", "usage")
 """The one command more, where there is a daily budget."""
 
 
-@pytest.mark.parametrize(("budget", "more"), [("", []), ("1000000", [RESERVED])], ids=["no budget", "a budget"])
-async def test_a_plain_turn_is_eleven_commands_each_on_an_index(world, anna, budget, more, commands, mongo_client):
+@pytest.mark.parametrize(
+    ("budget", "more"), [("", []), ("1000000", [RESERVED])], ids=["no budget", "a budget"]
+)
+async def test_a_plain_turn_is_eleven_commands_each_on_an_index(
+    state, anna, budget, more, commands, mongo_client
+):
     """At most 12: receiver, lane and Session together (a known public bot on MongoDB needs 50)."""
-    async with world.bot(MONGODB_DRIVER="pymongo" if budget else "motor", DAILY_TOKEN_BUDGET=budget):
+    async with state.bot(
+        MONGODB_DRIVER="pymongo" if budget else "motor", DAILY_TOKEN_BUDGET=budget
+    ):
         for words in ("Hello there.", "How are you?"):
-            await world.ask(anna, words)
-        await idle(world)
+            await state.ask(anna, words)
+        await idle(state)
         commands.forget()
         commands.explain = mongo_client
-        await world.ask(anna, "Tell me about herons.")
-        await idle(world)
+        await state.ask(anna, "Tell me about herons.")
+        await idle(state)
         plans = list(commands.plans)
-        sent = [(name, command) for where, name, command in commands.sent if where == world.database.name]
+        sent = [
+            (name, command)
+            for where, name, command in commands.sent
+            if where == state.database.name
+        ]
 
-    claims = [plan for plan in plans if (plan.command, plan.collection) == ("findAndModify", "lanes")]
+    claims = [
+        plan for plan in plans if (plan.command, plan.collection) == ("findAndModify", "lanes")
+    ]
     assert len([claim for claim in claims if claim.found]) == 1
     turn = [(name, command[name]) for name, command in sent if not is_polling(name, command)]
     for _ in range(len(claims) - 1):
@@ -83,36 +97,43 @@ def filters(name, command):
     raise AssertionError(name)
 
 
-async def everything(world, person):
+async def everything(state, person):
     """Each feature that touches what belongs to a person, in the way people come to it."""
-    await world.ask(person, "/start")
-    await world.ask(person, "My secret word is heron.")
-    await world.ask(person, "Remember that my sister lives in Riga.")
-    await world.ask(person, "What do you remember?")
-    await world.ask(person, "Plan a trip: book a flight, find a hotel, pack.")
+    await state.ask(person, "/start")
+    await state.ask(person, "My secret word is heron.")
+    await state.ask(person, "Remember that my sister lives in Riga.")
+    await state.ask(person, "What do you remember?")
+    await state.ask(person, "Plan a trip: book a flight, find a hotel, pack.")
     for number in range(5):
-        await world.ask(person, f"Tell me something about number {number}.")
-    await world.eventually(lambda: world.session(person.id)["summary"])
-    world.passes(minutes=31)
-    await world.ask(person, "Are you still there?", answers=2)
-    await world.ask(person, "/new")
-    await world.ask(person, "Something else.")
-    await world.ask(person, "/reset")
-    await world.ask(person, "/stop")
-    await world.ask(person, "And once more.")
+        await state.ask(person, f"Tell me something about number {number}.")
+    await state.eventually(lambda: state.session(person.id)["summary"])
+    state.passes(minutes=31)
+    await state.ask(person, "Are you still there?", answers=2)
+    await state.ask(person, "/new")
+    await state.ask(person, "Something else.")
+    await state.ask(person, "/reset")
+    await state.ask(person, "/stop")
+    await state.ask(person, "And once more.")
 
 
-async def test_every_command_on_what_belongs_to_a_person_carries_its_owner(world, anna, boris, driver, commands):
-    """C57: equality with the Owner's own id. The hourly sweep, which reads ids only, is the one exception."""
+async def test_every_command_on_what_belongs_to_a_person_carries_its_owner(
+    state, anna, boris, driver, commands
+):
+    """C57: equality with the Owner's own id.
+
+    The hourly sweep, which reads ids only, is the one exception.
+    """
     commands.forget()
-    async with world.bot(MONGODB_DRIVER=driver, CONTEXT_TRIGGER_MESSAGES="10", CONTEXT_KEEP_MESSAGES="4"):
-        await everything(world, anna)
-        await world.ask(boris, "Привет!")
-        await idle(world)
+    async with state.bot(
+        MONGODB_DRIVER=driver, CONTEXT_TRIGGER_MESSAGES="10", CONTEXT_KEEP_MESSAGES="4"
+    ):
+        await everything(state, anna)
+        await state.ask(boris, "Привет!")
+        await idle(state)
 
     seen = set()
     for where, name, command in commands.sent:
-        if where != world.database.name or command.get(name) not in OWNED:
+        if where != state.database.name or command.get(name) not in OWNED:
             continue
         for one in filters(name, command):
             if set(one) == {"$or"} and (name, command[name]) == ("find", "archive"):

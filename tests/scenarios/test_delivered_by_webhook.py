@@ -1,4 +1,6 @@
-"""The whole bot behind a webhook: Telegram's request is answered when the update is stored, never after the model."""
+"""The whole bot behind a webhook: Telegram's request is answered when the update is stored, never
+after the model.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ import socket
 import aiohttp
 import pytest
 
-from bot.demo.claude.faults import Fault
-from bot.telegram.webhook import SECRET_HEADER
+from bot.standins.claude.faults import Fault
+from bot.telegram.inbound.webhook import SECRET_HEADER
 
 SECRET = "planted_Secret-1-of-32-characters"
 
@@ -20,7 +22,11 @@ def hook():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    return {"PORT": port, "WEBHOOK_URL": f"http://127.0.0.1:{port}/telegram", "WEBHOOK_SECRET": SECRET}
+    return {
+        "PORT": port,
+        "WEBHOOK_URL": f"http://127.0.0.1:{port}/telegram",
+        "WEBHOOK_SECRET": SECRET,
+    }
 
 
 async def push(hook, update):
@@ -34,60 +40,69 @@ async def push(hook, update):
         return answer.status, loop.time() - began
 
 
-async def test_people_are_answered_through_a_webhook(world, anna, boris, hook):
-    async with world.bot(**hook):
-        await world.ask(anna, "My name is Anna.")
-        await asyncio.gather(world.ask(anna, "What is my name?"), world.ask(boris, "Привет!"))
+async def test_people_are_answered_through_a_webhook(state, anna, boris, hook):
+    async with state.bot(**hook):
+        await state.ask(anna, "My name is Anna.")
+        await asyncio.gather(state.ask(anna, "What is my name?"), state.ask(boris, "Привет!"))
 
     assert "Anna" in anna.chat.answers[-1].text
-    assert {push.status for push in world.telegram.pushes} == {200}
-    assert world.telegram.journal.of("getUpdates") == []
+    assert {push.status for push in state.telegram.pushes} == {200}
+    assert state.telegram.journal.of("getUpdates") == []
 
 
-async def test_telegram_is_answered_at_once_while_the_model_takes_long(world, anna, hook):
+async def test_telegram_is_answered_at_once_while_the_model_takes_long(state, anna, hook):
     """C11: a repetition during the turn gets 200 as well, and starts nothing."""
-    world.claude.faults.next(Fault.stalled(after=2))
-    async with world.bot(**hook, SILENCE_SECONDS="3600", GRACE_SECONDS="0"):
+    state.claude.faults.next(Fault.stalled(after=2))
+    async with state.bot(**hook, SILENCE_SECONDS="3600", GRACE_SECONDS="0"):
         anna.says("Think about this for long.")
-        await world.telegram.until(lambda: world.requests)
-        [entry] = world.database["inbox"].find()
+        await state.telegram.until(lambda: state.requests)
+        [entry] = state.database["inbox"].find()
         again = await push(hook, entry["update"])
 
         assert (again[0], again[1] < 1) == (200, True)
-        assert [(pushed.status, pushed.wait) for pushed in world.telegram.pushes] == [(200, 0)]
+        assert [(pushed.status, pushed.wait) for pushed in state.telegram.pushes] == [(200, 0)]
         assert anna.chat.answers == []
-    assert len(world.requests) == 1
+    assert len(state.requests) == 1
 
 
-async def test_what_was_said_while_no_bot_ran_is_answered(world, anna, hook):
+async def test_what_was_said_while_no_bot_ran_is_answered(state, anna, hook):
     """C4: the webhook stays set, Telegram keeps the update and repeats it."""
-    async with world.bot(**hook):
-        await world.ask(anna, "My name is Anna.")
+    async with state.bot(**hook):
+        await state.ask(anna, "My name is Anna.")
     anna.says("What is my name?")
-    await world.telegram.until(lambda: world.telegram.pushes[-1].status == 0)
-    async with world.bot(**hook):
-        await world.telegram.until(lambda: len(anna.chat.answers) == 2, seconds=20)
+    await state.telegram.until(lambda: state.telegram.pushes[-1].status == 0)
+    async with state.bot(**hook):
+        await state.telegram.until(lambda: len(anna.chat.answers) == 2, seconds=20)
 
     assert "Anna" in anna.chat.answers[-1].text
 
 
-async def test_one_may_change_from_a_webhook_to_polling_and_back(world, anna, hook):
+async def test_one_may_change_from_a_webhook_to_polling_and_back(state, anna, hook):
     """A webhook that is still set would refuse every poll."""
     for number, settings in enumerate(({}, hook, {}), start=1):
-        async with world.bot(**settings):
-            await world.ask(anna, f"Number {number}.")
+        async with state.bot(**settings):
+            await state.ask(anna, f"Number {number}.")
 
-    assert world.session(anna.id)["revision"] == 3
-    assert world.telegram.world.webhook.url == ""
+    assert state.session(anna.id)["revision"] == 3
+    assert state.telegram.state.webhook.url == ""
 
 
-async def test_the_same_port_tells_what_went_through(world, anna, hook):
-    async with world.bot(**hook):
-        await world.ask(anna, "Hello there.")
-        await world.ask(anna, "/help")
-        await world.eventually(lambda: world.database["inbox"].count_documents({"state": "done"}) == 2)
-        async with aiohttp.ClientSession() as http, http.get(f"http://127.0.0.1:{hook['PORT']}/metrics") as answer:
-            told = dict(line.rsplit(" ", 1) for line in (await answer.text()).splitlines() if line.startswith("bot_"))
+async def test_the_same_port_tells_what_went_through(state, anna, hook):
+    async with state.bot(**hook):
+        await state.ask(anna, "Hello there.")
+        await state.ask(anna, "/help")
+        await state.eventually(
+            lambda: state.database["inbox"].count_documents({"state": "done"}) == 2
+        )
+        async with (
+            aiohttp.ClientSession() as http,
+            http.get(f"http://127.0.0.1:{hook['PORT']}/metrics") as answer,
+        ):
+            told = dict(
+                line.rsplit(" ", 1)
+                for line in (await answer.text()).splitlines()
+                if line.startswith("bot_")
+            )
 
     assert told['bot_updates_total{kind="message"}'] == "2.0"
     assert told['bot_batches_total{state="done"}'] == "2.0"

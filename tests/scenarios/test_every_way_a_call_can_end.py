@@ -1,7 +1,9 @@
-"""Every row of the failure table and of the stop-reason table, through the real SDK and the whole bot.
+"""Every row of the failure table and of the stop-reason table, through the real SDK and the whole
+bot.
 
-For each: what the person reads, how often the model was asked, what the Session holds; and that it holds nothing by
-which the provider would refuse the next message, which is answered (the stand-in refuses what the real one refuses).
+For each: what the person reads, how often the model was asked, what the Session holds; and that it
+holds nothing by which the provider would refuse the next message, which is answered (the stand-in
+refuses what the real one refuses).
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from typing import Any
 import pytest
 
 from bot.agent.scripted import illegal
-from bot.demo.claude.answers import call
-from bot.demo.claude.faults import Fault, Reply
-from bot.demo.claude.script import is_chat
+from bot.standins.claude.answers import call
+from bot.standins.claude.faults import Fault, Reply
+from bot.standins.claude.script import is_chat
 from bot.texts import text
 
 PARIS = "The capital of France is Paris."
@@ -68,7 +70,9 @@ FAILURES = {
     "500": passing(Fault.server_error()),
     "502 with a web page": passing(Fault.bad_gateway()),
     "503 while a local model loads": passing(Fault.local_loading()),
-    "503 that will not pass": failing("error_model_busy", Fault.status(503, x_should_retry="false")),
+    "503 that will not pass": failing(
+        "error_model_busy", Fault.status(503, x_should_retry="false")
+    ),
     "408": passing(Fault.status(408)),
     "409": passing(Fault.status(409)),
     "a 400 that may be repeated": passing(Fault.status(400, x_should_retry="true")),
@@ -86,12 +90,18 @@ FAILURES = {
     "a captive portal for ever": failing("error_model_busy", *[Fault.portal()] * 4, calls=4),
     "broken JSON in an event": passing(Fault.bad_event_json()),
     "a wrong block index": passing(Fault.wrong_index()),
-    "a prompt too long in a stream": failing("error_too_long", Fault.error_event("request_too_large")),
+    "a prompt too long in a stream": failing(
+        "error_too_long", Fault.error_event("request_too_large")
+    ),
     "a prompt too long": failing("error_too_long", Fault.too_long()),
     "a body too large": failing("error_too_long", Fault.too_large()),
     "a local model's overflow": failing("error_too_long", Fault.local_overflow()),
-    "an invalid request": failing("error_misconfigured", Fault.status(400, f"messages.0: {SECRET}")),
-    "an invalid request in a stream": failing("error_misconfigured", Fault.error_event("invalid_request_error")),
+    "an invalid request": failing(
+        "error_misconfigured", Fault.status(400, f"messages.0: {SECRET}")
+    ),
+    "an invalid request in a stream": failing(
+        "error_misconfigured", Fault.error_event("invalid_request_error")
+    ),
     "422": failing("error_misconfigured", coded(422, "invalid_request_error")),
     "a wrong key": failing("error_misconfigured", Fault.status(401, SECRET)),
     "an unpaid bill": failing("error_misconfigured", Fault.status(402)),
@@ -99,7 +109,9 @@ FAILURES = {
     "an unknown model": failing("error_misconfigured", Fault.status(404, "model: nosuch")),
     "a spent limit": failing("error_misconfigured", Fault.spent()),
     "a spent contract": failing("error_misconfigured", Fault.spent("contract_spend_limit_reached")),
-    "a spent ramp": failing("error_misconfigured", coded(429, "rate_limit_error", "ramp_limit_exceeded")),
+    "a spent ramp": failing(
+        "error_misconfigured", coded(429, "rate_limit_error", "ramp_limit_exceeded")
+    ),
 }
 
 PLAN = call("set_plan", {"goal": "Go to Paris", "steps": ["book", "pack"]})
@@ -114,7 +126,10 @@ def paused(times, *notices):
     """Resumed a few times; each call has said the same."""
     said_so_far = PARIS * (times + (not notices))
     return Row(
-        (Fault.paused(),) * times, (said_so_far, *said(*notices)), times + (not notices), script=(PARIS,) * (times + 1)
+        (Fault.paused(),) * times,
+        (said_so_far, *said(*notices)),
+        times + (not notices),
+        script=(PARIS,) * (times + 1),
     )
 
 
@@ -123,7 +138,9 @@ STOPS = {
     "stop_sequence": ended(Fault.stopping("stop_sequence")),
     "tool_use": called(),
     "tool_use without a call": ended(Fault.stopping("tool_use")),
-    "tool_use in broken JSON": replace(called(), faults=(Fault.garbled('{"goal": "Go to Paris", "steps": ["bo'),)),
+    "tool_use in broken JSON": replace(
+        called(), faults=(Fault.garbled('{"goal": "Go to Paris", "steps": ["bo'),)
+    ),
     "tool_use that ends early": called(Fault.ends_in_call()),
     "max_tokens": ended(Fault.stopping("max_tokens"), "ending_cut"),
     "max_tokens in a call": ended(Fault.cut_in_call(), "ending_cut"),
@@ -141,44 +158,52 @@ ROWS = FAILURES | STOPS
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-async def test_a_call_ends(world, anna, row, caplog):
+async def test_a_call_ends(state, anna, row, caplog):
     """C18, C64, C65, C66, C67, C68, C69, C73, C75, C122.
 
-    C82: nor does any turn depend on the provider's count of tokens, which may fail: it is never asked for.
+    C82: nor does any turn depend on the provider's count of tokens, which may fail: it is never
+    asked for.
     """
-    world.claude.script(*row.script)
-    world.claude.faults.next(*row.faults)
-    async with world.bot(SILENCE_SECONDS="1"):
-        shown = await world.ask(anna, "What is the capital of France?", answers=len(row.shown))
+    state.claude.script(*row.script)
+    state.claude.faults.next(*row.faults)
+    async with state.bot(SILENCE_SECONDS="1"):
+        shown = await state.ask(anna, "What is the capital of France?", answers=len(row.shown))
         [*_, last] = anna.chat.answers
-        asked = len(world.requests)
-        messages = [message for session in world.sessions(anna.id) for message in session["messages"]]
-        await world.ask(anna, "My secret word is heron.")
-        said_next = len(world.requests) - asked
+        asked = len(state.requests)
+        messages = [
+            message for session in state.sessions(anna.id) for message in session["messages"]
+        ]
+        await state.ask(anna, "My secret word is heron.")
+        said_next = len(state.requests) - asked
 
     assert shown == "\n".join(row.shown)
     assert asked == row.calls
     assert said_next >= 1
     assert "".join(message["role"][0] for message in messages) == row.roles
-    assert illegal([*messages, *({"role": "user", "content": [{"type": "text", "text": "next"}]},)]) == ""
+    assert (
+        illegal([*messages, *({"role": "user", "content": [{"type": "text", "text": "next"}]},)])
+        == ""
+    )
     assert [button.text for button in last.buttons] == ([] if row.roles else [BUTTON])
     assert SECRET not in caplog.text
-    assert [one.path for one in world.claude.journal.exchanges if one.path.endswith("/count_tokens")] == []
+    assert [
+        one.path for one in state.claude.journal.exchanges if one.path.endswith("/count_tokens")
+    ] == []
 
 
 @pytest.mark.parametrize(
     "fault", [Fault.too_long(), Fault.too_large(), Fault.local_overflow()], ids=lambda one: one.name
 )
-async def test_what_grew_too_long_is_summarised_and_asked_once_more(world, anna, fault):
-    async with world.bot():
+async def test_what_grew_too_long_is_summarised_and_asked_once_more(state, anna, fault):
+    async with state.bot():
         for words in ("My secret word is heron.", "How are you?", "Tell me about tea."):
-            await world.ask(anna, words)
-        asked = len(world.requests)
-        world.claude.faults.next(fault, when=is_chat)
-        shown = await world.ask(anna, "What is my secret word?")
-        calls = len(world.requests) - asked
+            await state.ask(anna, words)
+        asked = len(state.requests)
+        state.claude.faults.next(fault, when=is_chat)
+        shown = await state.ask(anna, "What is my secret word?")
+        calls = len(state.requests) - asked
 
-    held = world.session(anna.id)
+    held = state.session(anna.id)
     assert "heron" in shown
     assert calls == 2
     assert (held["summary"]["epoch"], held["summary"]["gaps"], len(held["messages"])) == (1, [], 2)

@@ -7,7 +7,9 @@ import re
 import pytest
 
 ROWS = "\n".join(f"| строка {number} | value {number} | 🦩{number} |" for number in range(12))
-CODE = "\n".join(f"    print({number!r})  # комментарий <b>{number}</b> & more" for number in range(40))
+CODE = "\n".join(
+    f"    print({number!r})  # комментарий <b>{number}</b> & more" for number in range(40)
+)
 SECTION = f"""\
 ## Раздел {{number}}: a heading with *emphasis* and `code`
 
@@ -32,23 +34,27 @@ DOCUMENT = "\n".join(SECTION.format(number=number) for number in range(4))
 
 
 def letters(text):
-    """What must survive: letters, digits and symbols, without Markdown's marks, bullets and spaces."""
+    """What must survive: letters, digits and symbols, without Markdown's marks, bullets and
+    spaces.
+    """
     unmarked = re.sub(r"^> |^```python$|\(https://example\.com/\d\)", "", text, flags=re.MULTILINE)
     return re.sub(r"[^\w<>&🦩👩👧‍]", "", unmarked).replace("_", "")
 
 
-async def test_ten_thousand_characters_of_markdown_arrive_whole(world, anna):
+async def test_ten_thousand_characters_of_markdown_arrive_whole(state, anna):
     assert len(DOCUMENT) > 10_000
-    world.claude.script(DOCUMENT)
-    async with world.bot(MAX_TOKENS="64000"):
+    state.claude.script(DOCUMENT)
+    async with state.bot(MAX_TOKENS="64000"):
         anna.says("Show me everything.")
-        await world.telegram.until(lambda: "section 3" in anna.chat.text and not anna.chat.action(world.clock.now()))
+        await state.telegram.until(
+            lambda: "section 3" in anna.chat.text and not anna.chat.action(state.clock.now())
+        )
 
     assert letters(anna.chat.text) == letters(DOCUMENT)
     assert len(anna.chat.answers) >= 3
     kinds = {entity["type"] for message in anna.chat.answers for entity in message.entities}
     assert {"bold", "italic", "pre", "code", "text_link", "strikethrough"} <= kinds
-    assert all(call.status == 200 for call in world.telegram.journal.of("sendMessage"))
+    assert all(call.status == 200 for call in state.telegram.journal.of("sendMessage"))
 
 
 @pytest.mark.parametrize(
@@ -56,20 +62,22 @@ async def test_ten_thousand_characters_of_markdown_arrive_whole(world, anna):
     ["x" * 60_000, "```\n" + "y" * 10_000, "слово " * 3000, "🦩" * 5000, "**a " * 2000],
     ids=["no spaces", "one line of code", "Cyrillic", "emoji", "unclosed bold"],
 )
-async def test_awkward_answers_arrive_whole(world, anna, text):
+async def test_awkward_answers_arrive_whole(state, anna, text):
     """C85, C83"""
-    world.claude.script(text)
+    state.claude.script(text)
     want = re.sub(r"[\s`*]", "", text)
-    async with world.bot(MAX_TOKENS="64000"):
+    async with state.bot(MAX_TOKENS="64000"):
         anna.says("Go on.")
-        await world.telegram.until(lambda: len(re.sub(r"[\s`*]", "", anna.chat.text)) >= len(want), seconds=20)
+        await state.telegram.until(
+            lambda: len(re.sub(r"[\s`*]", "", anna.chat.text)) >= len(want), seconds=20
+        )
 
     assert re.sub(r"[\s`*]", "", anna.chat.text) == want
 
 
-async def test_error_sentences_are_sent_literally(world, anna):
+async def test_error_sentences_are_sent_literally(state, anna):
     """C84: names and symbols in our own sentences are no markup."""
-    async with world.bot():
-        answer = await world.ask(anna, "/unknown_command_*_[x](y)")
+    async with state.bot():
+        answer = await state.ask(anna, "/unknown_command_*_[x](y)")
 
     assert "/help" in answer

@@ -1,4 +1,6 @@
-"""MCP_SERVERS: the provider asks them; what they answered stays in the Session, and nothing of it is refused later."""
+"""MCP_SERVERS: the provider asks them; what they answered stays in the Session, and nothing of it
+is refused later.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,28 @@ import json
 
 import pytest
 
-from bot.demo.claude.answers import Answer, Text, Whole
-from bot.demo.claude.faults import Fault
-from bot.demo.claude.script import is_summary
+from bot.standins.claude.answers import Answer, Text, Whole
+from bot.standins.claude.faults import Fault
+from bot.standins.claude.script import is_summary
 
 TOKEN, KEY = "planted-mcp-token", "planted-key-in-the-address"
-WIKI = {"name": "wiki", "url": f"https://mcp.example.org/?key={KEY}", "authorization_token": TOKEN, "tools": ["look"]}
+WIKI = {
+    "name": "wiki",
+    "url": f"https://mcp.example.org/?key={KEY}",
+    "authorization_token": TOKEN,
+    "tools": ["look"],
+}
 ON = {"PROMPT_CACHE": "on", "MCP_SERVERS": json.dumps([WIKI])}
 LISTING = {"type": "mcp_tool_listing", "mcp_server_name": "wiki", "tools": [{"name": "look"}]}
 
 
 def asked(number, words="herons"):
-    call = {"type": "mcp_tool_use", "id": f"mcptoolu_{number}", "name": "look", "server_name": "wiki"}
+    call = {
+        "type": "mcp_tool_use",
+        "id": f"mcptoolu_{number}",
+        "name": "look",
+        "server_name": "wiki",
+    }
     return Whole({**call, "input": {"words": words}})
 
 
@@ -28,65 +40,83 @@ def answered(number, text="Herons fish."):
 
 @pytest.fixture
 def looked_up():
-    """An answer that holds a call of the server, what it said, and a call that was never answered."""
+    """An answer that holds a call of the server, what it said, and a call that was never
+    answered.
+    """
     long = "Herons fish. " + "And so on. " * 2_000
-    return Answer((Whole(LISTING), Text("Let me see."), asked(1), answered(1, long), Text(" They fish."), asked(2)))
+    return Answer(
+        (
+            Whole(LISTING),
+            Text("Let me see."),
+            asked(1),
+            answered(1, long),
+            Text(" They fish."),
+            asked(2),
+        )
+    )
 
 
 def kinds(message):
     return [block["type"] for block in message["content"]]
 
 
-async def test_a_server_is_asked_by_the_provider_and_its_answer_stays(world, anna, looked_up, caplog):
-    world.claude.script(looked_up)
-    async with world.bot(**ON):
-        assert await world.ask(anna, "What do herons do?") == "Let me see. They fish."
-        await world.ask(anna, "Thank you.")
+async def test_a_server_is_asked_by_the_provider_and_its_answer_stays(
+    state, anna, looked_up, caplog
+):
+    state.claude.script(looked_up)
+    async with state.bot(**ON):
+        assert await state.ask(anna, "What do herons do?") == "Let me see. They fish."
+        await state.ask(anna, "Thank you.")
 
-    first, second = world.requests
+    first, second = state.requests
     [server] = first["mcp_servers"]
     [toolset] = [tool for tool in first["tools"] if tool.get("type") == "mcp_toolset"]
     assert (server["name"], server["authorization_token"]) == ("wiki", TOKEN)
     assert toolset["configs"] == {"look": {"enabled": True}}
-    assert "mcp-client" in world.claude.journal.exchanges[-1].headers["anthropic-beta"]
+    assert "mcp-client" in state.claude.journal.exchanges[-1].headers["anthropic-beta"]
     assert kinds(second["messages"][1]) == ["text", "mcp_tool_use", "mcp_tool_result", "text"]
     [said] = second["messages"][1]["content"][2]["content"]
     assert said["text"].startswith("Herons fish.")
     assert len(said["text"]) <= 8_000
-    stored = world.session(anna.id)["messages"]
+    stored = state.session(anna.id)["messages"]
     assert [secret for secret in (TOKEN, KEY) if secret in f"{caplog.text} {stored}"] == []
 
 
-async def test_once_a_server_is_taken_away_its_answers_are_left_out(world, anna, looked_up):
+async def test_once_a_server_is_taken_away_its_answers_are_left_out(state, anna, looked_up):
     """The provider would refuse them, and with them every message of the Session."""
-    world.claude.script(looked_up)
-    async with world.bot(**ON):
-        await world.ask(anna, "What do herons do?")
-    async with world.bot():
-        await world.ask(anna, "Thank you.")
-    assert "mcp_servers" not in world.requests[-1]
-    assert kinds(world.requests[-1]["messages"][1]) == ["text", "text"]
+    state.claude.script(looked_up)
+    async with state.bot(**ON):
+        await state.ask(anna, "What do herons do?")
+    async with state.bot():
+        await state.ask(anna, "Thank you.")
+    assert "mcp_servers" not in state.requests[-1]
+    assert kinds(state.requests[-1]["messages"][1]) == ["text", "text"]
 
 
-async def test_a_paused_call_is_resumed_and_a_torn_one_repeated(world, anna):
+async def test_a_paused_call_is_resumed_and_a_torn_one_repeated(state, anna):
     """C66: also between a call of the server and its answer."""
-    world.claude.script(Answer((Text("Let me see."), asked(1)), stop="pause_turn"))
-    world.claude.script(Answer((answered(1), Text(" They fish."))))
-    world.claude.faults.next(Fault.dropped())
-    async with world.bot(**ON):
-        assert await world.ask(anna, "What do herons do?") == "Let me see. They fish."
-        await world.ask(anna, "Thank you.")
-    assert kinds(world.requests[2]["messages"][-1]) == ["text", "mcp_tool_use"]
-    assert kinds(world.requests[3]["messages"][1]) == ["text", "mcp_tool_use", "mcp_tool_result", "text"]
+    state.claude.script(Answer((Text("Let me see."), asked(1)), stop="pause_turn"))
+    state.claude.script(Answer((answered(1), Text(" They fish."))))
+    state.claude.faults.next(Fault.dropped())
+    async with state.bot(**ON):
+        assert await state.ask(anna, "What do herons do?") == "Let me see. They fish."
+        await state.ask(anna, "Thank you.")
+    assert kinds(state.requests[2]["messages"][-1]) == ["text", "mcp_tool_use"]
+    assert kinds(state.requests[3]["messages"][1]) == [
+        "text",
+        "mcp_tool_use",
+        "mcp_tool_result",
+        "text",
+    ]
 
 
-async def test_a_summary_reads_what_a_server_answered(world, anna, looked_up):
-    world.claude.script(looked_up)
-    async with world.bot(**ON, CONTEXT_TRIGGER_MESSAGES="4", CONTEXT_KEEP_MESSAGES="2"):
+async def test_a_summary_reads_what_a_server_answered(state, anna, looked_up):
+    state.claude.script(looked_up)
+    async with state.bot(**ON, CONTEXT_TRIGGER_MESSAGES="4", CONTEXT_KEEP_MESSAGES="2"):
         for words in ("What do herons do?", "Thank you.", "How are you?"):
-            await world.ask(anna, words)
-        await world.eventually(lambda: world.session(anna.id)["summary"])
-        await world.ask(anna, "And now?")
-    [summary] = [one.body for one in world.claude.journal.exchanges if is_summary(one.body)]
+            await state.ask(anna, words)
+        await state.eventually(lambda: state.session(anna.id)["summary"])
+        await state.ask(anna, "And now?")
+    [summary] = [one.body for one in state.claude.journal.exchanges if is_summary(one.body)]
     assert "Herons fish." in str(summary["messages"])
     assert "mcp_servers" not in summary

@@ -1,4 +1,6 @@
-"""What a Session is, with nothing around it: the type, the store in memory, and a model that follows a script."""
+"""What a Session is, with nothing around it: the type, the store in memory, and a model that
+follows a script.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,14 @@ from bot.agent.loop import Agent
 from bot.agent.prompt import Prompt
 from bot.agent.scripted import Scripted, says
 from bot.agent.tools import Toolbox
-from bot.compaction import Compactor, Summariser, Triggers
+from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.inbox import Run
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
 from bot.session import words
-from bot.store.memory import MemoryArchive, MemorySessions
-from bot.store.memory_inbox import MemoryRecord
-from bot.turn import Turns
+from bot.store.memory.inbox import MemoryRecord
+from bot.store.memory.stores import MemoryArchive, MemorySessions
+from bot.turn import TurnRunner
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, LIFETIME, question
 
 
@@ -49,22 +51,32 @@ async def rough(text):
 
 
 async def test_the_life_of_a_session():
-    """Created by the first message, continued, expired by idleness, left with /new, erased with /reset."""
+    """Created by the first message, continued, expired by idleness, left with /new, erased with
+    /reset.
+    """
     sessions, archive, clock = MemorySessions(), MemoryArchive(), ManualClock()
     ids = iter("abcdefgh")
     model = Scripted(*(says(f"answer {number}") for number in range(1, 7)))
     agent = Agent(model, Toolbox(), Prompt("model", b"key"), Limits(), Pauses(lambda: 0.0))
-    compactor = Compactor(sessions, archive, Summariser(model, "small", rough), Triggers(), clock)
-    turns = Turns(sessions, agent, compactor, rough, clock, lambda: next(ids), LIFETIME)
+    compactor = Compactor(
+        sessions, archive, Summariser(model, "small", rough), CompactionPolicy(), clock
+    )
+    turns = TurnRunner(sessions, agent, compactor, rough, clock, lambda: next(ids), LIFETIME)
     lifecycle = Lifecycle(sessions, archive, clock, lambda: next(ids))
     updates = iter(range(1, 100))
 
     async def say(line, owner=ANNA, place=ANNAS_CHAT):
         paper = Paper()
         await turns.answer(
-            owner, place, question(line, next(updates), clock.now()), paper, Run(MemoryRecord(), asyncio.Event())
+            owner,
+            place,
+            question(line, next(updates), clock.now()),
+            paper,
+            Run(MemoryRecord(), asyncio.Event()),
         )
-        session = await sessions.load(owner, place, at=clock.now(), now=clock.now(), lifetime=LIFETIME)
+        session = await sessions.load(
+            owner, place, at=clock.now(), now=clock.now(), lifetime=LIFETIME
+        )
         return session, paper.lines
 
     created, lines = await say("hello")
@@ -73,7 +85,12 @@ async def test_the_life_of_a_session():
     clock.advance(timedelta(minutes=30))
     continued, lines = await say("and on")
     assert (continued.id, continued.revision, lines) == ("a", 2, ["answer 2"])
-    assert [words(message.content) for message in continued.messages] == ["hello", "answer 1", "and on", "answer 2"]
+    assert [words(message.content) for message in continued.messages] == [
+        "hello",
+        "answer 1",
+        "and on",
+        "answer 2",
+    ]
 
     clock.advance(timedelta(minutes=31))
     expired, lines = await say("later")

@@ -1,4 +1,6 @@
-"""The host's clock is not Telegram's: Sessions go on all the same, and the operator is told once."""
+"""The host's clock is not Telegram's: Sessions go on all the same, and the operator is told
+once.
+"""
 
 from __future__ import annotations
 
@@ -18,39 +20,41 @@ def warnings(caplog):
 
 
 @pytest.fixture
-def host(world):
+def host(state):
     """The same world, whose bot has a clock of its own."""
-    return replace(world, clock=ManualClock(world.clock.now()))
+    return replace(state, clock=ManualClock(state.clock.now()))
 
 
-async def talk(world, host, person, turns):
+async def talk(state, host, person, turns):
     for number in range(turns):
         await host.ask(person, f"My number is {number}.")
-        world.passes(minutes=1)
+        state.passes(minutes=1)
         host.passes(minutes=1)
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-async def test_ten_messages_are_one_session_whatever_the_hosts_clock_says(world, host, anna, caplog, wrong):
+async def test_ten_messages_are_one_session_whatever_the_hosts_clock_says(
+    state, host, anna, caplog, wrong
+):
     """C154"""
     caplog.set_level(logging.WARNING)
     host.passes(seconds=WRONG[wrong])
     async with host.bot():
-        await talk(world, host, anna, 10)
+        await talk(state, host, anna, 10)
 
     [told] = warnings(caplog)
     assert f"by {WRONG[wrong]} seconds" in told
-    assert world.session(anna.id)["revision"] == 10
-    assert len(world.sessions(anna.id)) == 1
+    assert state.session(anna.id)["revision"] == 10
+    assert len(state.sessions(anna.id)) == 1
 
 
-async def test_a_clock_that_jumps_back_ends_no_session(world, host, anna, caplog):
+async def test_a_clock_that_jumps_back_ends_no_session(state, host, anna, caplog):
     """C154"""
     async with host.bot():
-        await talk(world, host, anna, 5)
+        await talk(state, host, anna, 5)
         host.clock.advance(-timedelta(hours=1))
-        await talk(world, host, anna, 5)
+        await talk(state, host, anna, 5)
 
     assert len(warnings(caplog)) == 1
-    assert world.session(anna.id)["revision"] == 10
-    assert len(world.sessions(anna.id)) == 1
+    assert state.session(anna.id)["revision"] == 10
+    assert len(state.sessions(anna.id)) == 1

@@ -1,7 +1,8 @@
-"""The estimate of the next prompt against what is billed, by a server with another vocabulary and a fixed overhead.
+"""The estimate of the next prompt against what is billed, by a server with another vocabulary and a
+fixed overhead.
 
-Within 5 % from the fifth turn on, in English and in Russian, through compactions: the whole core, the real SDK and the
-real encoder; only Telegram and MongoDB are left out.
+Within 5 % from the fifth turn on, in English and in Russian, through compactions: the whole core,
+the real SDK and the real encoder; only Telegram and MongoDB are left out.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from bot.agent.loop import Agent
 from bot.agent.prompt import Prompt, user_content
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.tools import Toolbox
-from bot.compaction import Compactor, Summariser, Triggers
-from bot.demo.claude.server import ClaudeServer
+from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.inbox import Run
 from bot.ops.clock import ManualClock
-from bot.store.memory import MemoryArchive, MemorySessions
-from bot.store.memory_inbox import MemoryRecord
+from bot.standins.claude.server import ClaudeServer
+from bot.store.memory.inbox import MemoryRecord
+from bot.store.memory.stores import MemoryArchive, MemorySessions
 from bot.tokens import Tokens, message_tokens
-from bot.turn import Turns
+from bot.turn import TurnRunner
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, question
 
 MODEL = "claude-sonnet-5-5"
@@ -50,8 +51,12 @@ FACTS = {"English": "My word number {} is heron.", "Russian": "Моё слово
 
 
 def another_vocabulary(words):
-    """Short pieces of words, shorter in Cyrillic: nothing like the encoder the estimates are made with."""
-    pieces = (2 if re.search("[а-яё]", word) else 5 for word in re.findall(r"\w+|[^\w\s]", words.lower()))
+    """Short pieces of words, shorter in Cyrillic: nothing like the encoder the estimates are made
+    with.
+    """
+    pieces = (
+        2 if re.search("[а-яё]", word) else 5 for word in re.findall(r"\w+|[^\w\s]", words.lower())
+    )
     lengths = map(len, re.findall(r"\w+|[^\w\s]", words.lower()))
     return sum(-(-length // piece) for length, piece in zip(lengths, pieces, strict=True))
 
@@ -78,14 +83,20 @@ class Listener:
 
 
 async def talk(server, language, turns):
-    """For each turn what was expected, and what the server counted; and how many compactions there were."""
+    """For each turn what was expected, and what the server counted; and how many compactions there
+    were.
+    """
     clock, ids, sessions, counted = ManualClock(), count(1), MemorySessions(), Tokens()
     claude = Claude(Endpoint(server.url, server.key))
-    agent = Agent(claude, Toolbox(plan_tools()), Prompt(MODEL, b"key"), Limits(), Pauses(lambda: 0.0))
+    agent = Agent(
+        claude, Toolbox(plan_tools()), Prompt(MODEL, b"key"), Limits(), Pauses(lambda: 0.0)
+    )
     summariser = Summariser(claude, "claude-haiku-5-5", counted)
-    triggers = Triggers(messages=24, keep_messages=8)
-    compactor = Compactor(sessions, MemoryArchive(), summariser, triggers, clock)
-    core = Turns(sessions, agent, compactor, counted, clock, lambda: f"{next(ids):032x}", LIFETIME)
+    policy = CompactionPolicy(messages=24, keep_messages=8)
+    compactor = Compactor(sessions, MemoryArchive(), summariser, policy, clock)
+    core = TurnRunner(
+        sessions, agent, compactor, counted, clock, lambda: f"{next(ids):032x}", LIFETIME
+    )
     seen = []
     for number in range(turns):
         words = " ".join(SENTENCES[language][(number + at) % 4] for at in range(1 + number % 4))
@@ -93,7 +104,7 @@ async def talk(server, language, turns):
         asked = question(words, 100 + number, clock.now())
         before = await sessions.inspect(ANNA, ANNAS_CHAT)
         coming = await message_tokens(counted, user_content(asked))
-        expected = compactor.gauge.expected(before, coming) if before else 0
+        expected = compactor.estimator.expected(before, coming) if before else 0
         server.script(f"{SENTENCES[language][number % 4]} {words}")
         await core.answer(ANNA, ANNAS_CHAT, asked, Listener(), Run(MemoryRecord(), asyncio.Event()))
         [*_, asked_last] = [one for one in server.journal.exchanges if one.body.get("tools")]
@@ -107,7 +118,9 @@ async def talk(server, language, turns):
 
 async def until_idle():
     """Let a compaction that was begun come to its end."""
-    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name().startswith("compaction")))
+    await asyncio.gather(
+        *(task for task in asyncio.all_tasks() if task.get_name().startswith("compaction"))
+    )
 
 
 @pytest.mark.parametrize("language", SENTENCES)
@@ -119,11 +132,11 @@ async def test_it_is_within_five_percent_from_the_fifth_turn_on(language):
     assert max(map(abs, off[4:])) <= 5, off
 
 
-async def test_what_a_process_has_learned_is_kept_for_the_next(world, anna):
+async def test_what_a_process_has_learned_is_kept_for_the_next(state, anna):
     for _ in range(2):
-        async with world.bot():
-            await world.ask(anna, "Tell me about herons.")
-        learned = world.database["models"].find_one({"_id": MODEL})
+        async with state.bot():
+            await state.ask(anna, "Tell me about herons.")
+        learned = state.database["models"].find_one({"_id": MODEL})
         assert 0.7 <= learned["tokenRatio"] <= 3
         assert learned["fixedTokens"] > 300
-    assert world.session(anna.id)["context"]["model"] == MODEL
+    assert state.session(anna.id)["context"]["model"] == MODEL

@@ -1,4 +1,6 @@
-"""Thirty facts, said once each over a thousand turns: at the end the model has each in its prompt or finds it."""
+"""Thirty facts, said once each over a thousand turns: at the end the model has each in its prompt
+or finds it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from bot.agent.prompt import Prompt
 from bot.agent.scripted import Scripted, says
 from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import Toolbox
-from bot.compaction import Compactor, Summariser, Triggers
+from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.inbox import Run
 from bot.ops.clock import ManualClock
-from bot.store.memory import MemoryArchive, MemorySessions
-from bot.store.memory_inbox import MemoryRecord
-from bot.turn import Turns
+from bot.store.memory.inbox import MemoryRecord
+from bot.store.memory.stores import MemoryArchive, MemorySessions
+from bot.turn import TurnRunner
 from tests.agents import tool_context
 from tests.builders import ALIVE, ANNA, ANNAS_CHAT, LIFETIME, NOON, question
 
@@ -51,7 +53,9 @@ async def rough(text):
 
 def forgetful(request):
     """The worst summary that still is one: nothing of what was said is in it."""
-    return says(f"Notes after {request.messages[0]['content'][0]['text'][:60]!r}: " + "they talked on " * 10)
+    return says(
+        f"Notes after {request.messages[0]['content'][0]['text'][:60]!r}: " + "they talked on " * 10
+    )
 
 
 async def test_what_every_summary_forgot_is_still_found():
@@ -61,23 +65,34 @@ async def test_what_every_summary_forgot_is_still_found():
         Toolbox(search_tools(sessions, archive, lambda: ALIVE)),
     )
     summariser = Summariser(Scripted(otherwise=forgetful), "small", rough)
-    compactor = Compactor(sessions, archive, summariser, Triggers(), clock)
+    compactor = Compactor(sessions, archive, summariser, CompactionPolicy(), clock)
     agent = Agent(model, toolbox, Prompt("model", b"key"), Limits(), Pauses(lambda: 0.0))
-    turns = Turns(sessions, agent, compactor, rough, clock, lambda: "a" * 32, LIFETIME)
+    turns = TurnRunner(sessions, agent, compactor, rough, clock, lambda: "a" * 32, LIFETIME)
     for number in range(TURNS):
         clock.advance(timedelta(seconds=40))
-        words = f"The code of locker {FACT_AT[number]} is {number}." if number in FACT_AT else f"Small talk {number}."
+        words = (
+            f"The code of locker {FACT_AT[number]} is {number}."
+            if number in FACT_AT
+            else f"Small talk {number}."
+        )
         asked = question(words, number + 1, clock.now())
         await turns.answer(ANNA, ANNAS_CHAT, asked, Silence(), Run(MemoryRecord(), asyncio.Event()))
-        while running := [task for task in asyncio.all_tasks() if task.get_name().startswith("compaction")]:
+        while running := [
+            task for task in asyncio.all_tasks() if task.get_name().startswith("compaction")
+        ]:
             await asyncio.wait(running)
         model.requests[:-1] = []
 
     prompt = str(model.requests[-1].messages)
     found = {
-        name: await toolbox.run(tool_context(), "search", {"words": f"LOCKER {name}"}) for name in FACT_AT.values()
+        name: await toolbox.run(tool_context(), "search", {"words": f"LOCKER {name}"})
+        for name in FACT_AT.values()
     }
-    lost = [name for number, name in FACT_AT.items() if f"{name} is {number}" not in prompt + found[name]]
+    lost = [
+        name
+        for number, name in FACT_AT.items()
+        if f"{name} is {number}" not in prompt + found[name]
+    ]
     assert lost == []
     assert sum(name in prompt for name in FACT_AT.values()) < 3
     session = await sessions.inspect(ANNA, ANNAS_CHAT)

@@ -1,4 +1,6 @@
-"""Thirty people write at once, each with a secret word: no word ever turns up where it does not belong."""
+"""Thirty people write at once, each with a secret word: no word ever turns up where it does not
+belong.
+"""
 
 from __future__ import annotations
 
@@ -20,33 +22,33 @@ def secrets_in(thing):
     return {number for number in range(PEOPLE) if secret(number) in written}
 
 
-async def converse(world, person, number, group):
-    await world.ask(person, f"My secret word is {secret(number)}.")
-    await world.ask(person, f"Remember that {secret(number)} is my word.")
+async def converse(state, person, number, group):
+    await state.ask(person, f"My secret word is {secret(number)}.")
+    await state.ask(person, f"Remember that {secret(number)} is my word.")
     for _ in range(ROUNDS):
-        await world.ask(person, "Tell me something.")
+        await state.ask(person, "Tell me something.")
     person.says("@emulated_bot what is my secret word?", chat=group)
-    return await world.ask(person, "What is my secret word?")
+    return await state.ask(person, "What is my secret word?")
 
 
-async def test_no_secret_word_leaves_its_owner(world):
+async def test_no_secret_word_leaves_its_owner(state):
     """C54, C55: in private and in one group, through notes, tools and compaction."""
-    people = [world.telegram.person(2000 + number, f"Person {number}") for number in range(PEOPLE)]
-    group = world.telegram.group("Everybody", people)
-    async with world.bot(**SMALL):
+    people = [state.telegram.person(2000 + number, f"Person {number}") for number in range(PEOPLE)]
+    group = state.telegram.group("Everybody", people)
+    async with state.bot(**SMALL):
         answers = await asyncio.gather(
-            *(converse(world, person, number, group) for number, person in enumerate(people))
+            *(converse(state, person, number, group) for number, person in enumerate(people))
         )
-        await world.telegram.until(lambda: len(group.answers) == PEOPLE, seconds=30)
+        await state.telegram.until(lambda: len(group.answers) == PEOPLE, seconds=30)
 
     for number, (person, answer) in enumerate(zip(people, answers, strict=True)):
         assert secret(number) in answer
         assert secrets_in([message.text for message in person.chat.shown]) == {number}
     assert secrets_in([message.text for message in group.shown]) == set()
-    for exchange in world.claude.journal.exchanges:
+    for exchange in state.claude.journal.exchanges:
         assert len(secrets_in(exchange.body)) <= 1
     for name in ("sessions", "archive", "notes"):
-        for document in world.database[name].find():
+        for document in state.database[name].find():
             assert secrets_in(document) <= {document["ownerId"] - 2000}
-    summarised = world.database["sessions"].count_documents({"summary": {"$ne": None}})
+    summarised = state.database["sessions"].count_documents({"summary": {"$ne": None}})
     assert summarised > 0

@@ -1,64 +1,78 @@
-"""A Session that is over is shown by nothing, though the database's clean-up has not come to it yet."""
+"""A Session that is over is shown by nothing, though the database's clean-up has not come to it
+yet.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from bot.demo.claude.answers import call, calls, say, think
-from bot.telegram.buttons import AGAIN, COMPACT, REPEAT
-from bot.telegram.commands import COMMANDS
+from bot.standins.claude.answers import call, calls, say, think
+from bot.telegram.commands.names import COMMANDS
+from bot.telegram.outbound.buttons import AGAIN, COMPACT, REPEAT
 
 SECRET = "heron"
-AN_HOUR = {"SESSION_TTL_SECONDS": "3600", "SESSION_RESUME_SECONDS": "7200", "SESSION_MAX_AGE_SECONDS": "4000"}
+AN_HOUR = {
+    "SESSION_TTL_SECONDS": "3600",
+    "SESSION_RESUME_SECONDS": "7200",
+    "SESSION_MAX_AGE_SECONDS": "4000",
+}
 LOOKING = [f"/{name}" for name in COMMANDS if name not in {"new", "reset"}]
 
 
-async def nothing(_world, _anna):
+async def nothing(_state, _anna):
     """It is left alone."""
 
 
-async def new(world, anna):
-    await world.ask(anna, "/new")
+async def new(state, anna):
+    await state.ask(anna, "/new")
 
 
 WAYS = {
     "by idleness": (nothing, {"minutes": 61}, {"SESSION_RESUME_SECONDS": "0"}),
     "by age, though never idle": (nothing, {"minutes": 61}, {"SESSION_TTL_SECONDS": "7200"}),
-    "closed, past its resume time": (new, {"hours": 3, "minutes": 1}, {"SESSION_MAX_AGE_SECONDS": "86400"}),
+    "closed, past its resume time": (
+        new,
+        {"hours": 3, "minutes": 1},
+        {"SESSION_MAX_AGE_SECONDS": "86400"},
+    ),
 }
 
 
-async def pressed(world, anna, data):
+async def pressed(state, anna, data):
     """Press a forged or an old button, and wait for what it says."""
     query = anna.presses("", on=anna.chat.answers[0], data=data)
-    await world.telegram.until(lambda: query.answer is not None, seconds=10)
+    await state.telegram.until(lambda: query.answer is not None, seconds=10)
     return query.answer.get("text", "")
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_no_command_button_or_tool_shows_a_character_of_it(world, anna, way):
+async def test_no_command_button_or_tool_shows_a_character_of_it(state, anna, way):
     """C153"""
     ends, passed, changes = WAYS[way]
-    async with world.bot(**AN_HOUR | changes):
-        world.claude.script(calls(call("set_plan", {"goal": SECRET, "steps": [SECRET]})), say(f"It is {SECRET}."))
-        await world.ask(anna, f"My secret word is {SECRET}.")
-        [turn] = world.session(anna.id)["turns"]
-        await ends(world, anna)
+    async with state.bot(**AN_HOUR | changes):
+        state.claude.script(
+            calls(call("set_plan", {"goal": SECRET, "steps": [SECRET]})), say(f"It is {SECRET}.")
+        )
+        await state.ask(anna, f"My secret word is {SECRET}.")
+        [turn] = state.session(anna.id)["turns"]
+        await ends(state, anna)
         if way.startswith("by age"):
-            world.passes(minutes=30)
-            await world.ask(anna, "Still there?")
-        world.passes(**passed)
+            state.passes(minutes=30)
+            await state.ask(anna, "Still there?")
+        state.passes(**passed)
         before = len(anna.chat.answers)
 
-        shown = [await world.ask(anna, command) for command in LOOKING]
+        shown = [await state.ask(anna, command) for command in LOOKING]
         buttons = (f"{REPEAT}:{turn}", f"{COMPACT}:{turn}", f"{AGAIN}:1:{turn}:0:1")
-        shown += [await pressed(world, anna, data) for data in buttons]
-        world.claude.script(think("Hm.", calls(call("search", {"words": "secret"}))), say("I do not know it."))
-        await world.ask(anna, "And the word?", answers=1 if ends is new else 2)
-        found = world.requests[-1]["messages"]
+        shown += [await pressed(state, anna, data) for data in buttons]
+        state.claude.script(
+            think("Hm.", calls(call("search", {"words": "secret"}))), say("I do not know it.")
+        )
+        await state.ask(anna, "And the word?", answers=1 if ends is new else 2)
+        found = state.requests[-1]["messages"]
         shown += [message.text for message in anna.chat.answers[before:]]
 
     assert [text for text in shown if SECRET in text.casefold()] == []
     assert SECRET not in str(found).casefold()
     assert "tool_result" in str(found)
-    assert SECRET in str(world.sessions(anna.id)[0]), "the database had not forgotten it"
+    assert SECRET in str(state.sessions(anna.id)[0]), "the database had not forgotten it"

@@ -1,4 +1,6 @@
-"""/context: a person sees what the bot carries of the talk, and may have it compacted; nobody else can."""
+"""/context: a person sees what the bot carries of the talk, and may have it compacted; nobody else
+can.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ import re
 
 import pytest
 
-from bot.demo.claude.faults import Fault
-from bot.demo.claude.script import is_summary
+from bot.standins.claude.faults import Fault
+from bot.standins.claude.script import is_summary
 from bot.texts import figure, text
 
 BUTTON = "Compact now"
@@ -15,28 +17,28 @@ KEEP_FOUR = {"CONTEXT_KEEP_MESSAGES": "4"}
 AT_TEN = {"CONTEXT_TRIGGER_MESSAGES": "10", **KEEP_FOUR}
 
 
-async def talk(world, person, turns, **where):
+async def talk(state, person, turns, **where):
     for number in range(turns):
-        await world.ask(person, f"@emulated_bot Tell me about number {number}.", **where)
+        await state.ask(person, f"@emulated_bot Tell me about number {number}.", **where)
 
 
-async def pressed(world, person, **press):
+async def pressed(state, person, **press):
     """Press, and wait until the press is answered; the sentence that pops up."""
     query = person.presses(BUTTON, **press)
-    await world.telegram.until(lambda: query.answer is not None, seconds=10)
+    await state.telegram.until(lambda: query.answer is not None, seconds=10)
     return query.answer.get("text", "")
 
 
-async def test_it_shows_counts_tokens_since_when_and_the_summary(world, anna):
-    async with world.bot(**AT_TEN):
-        assert await world.ask(anna, "/context") == text("context_empty", "en")
-        await world.ask(anna, "My secret word is heron.")
-        before = await world.ask(anna, "/context")
-        await talk(world, anna, 5)
-        await world.eventually(lambda: world.session(anna.id)["summary"])
-        after = await world.ask(anna, "/context")
+async def test_it_shows_counts_tokens_since_when_and_the_summary(state, anna):
+    async with state.bot(**AT_TEN):
+        assert await state.ask(anna, "/context") == text("context_empty", "en")
+        await state.ask(anna, "My secret word is heron.")
+        before = await state.ask(anna, "/context")
+        await talk(state, anna, 5)
+        await state.eventually(lambda: state.session(anna.id)["summary"])
+        after = await state.ask(anna, "/context")
 
-    session = world.session(anna.id)
+    session = state.session(anna.id)
     assert "since 2026-01-05 12:00 UTC" in before
     assert "2 messages word for word, 0 more in a summary (0 are archived)" in before
     assert "4 messages word for word, 8 more in a summary (8 are archived)" in after
@@ -45,84 +47,98 @@ async def test_it_shows_counts_tokens_since_when_and_the_summary(world, anna):
     assert "heron" in after
 
 
-async def test_looking_keeps_no_session_alive(world, anna):
-    async with world.bot(SESSION_TTL_SECONDS="60"):
-        await world.ask(anna, "My secret word is heron.")
-        asked = world.session(anna.id)
-        world.passes(seconds=50)
-        await world.ask(anna, "/context")
-        assert world.session(anna.id) == asked
-        world.passes(seconds=50)
-        assert text("session_expired", "en") in await world.ask(anna, "And now?", answers=2)
+async def test_looking_keeps_no_session_alive(state, anna):
+    async with state.bot(SESSION_TTL_SECONDS="60"):
+        await state.ask(anna, "My secret word is heron.")
+        asked = state.session(anna.id)
+        state.passes(seconds=50)
+        await state.ask(anna, "/context")
+        assert state.session(anna.id) == asked
+        state.passes(seconds=50)
+        assert text("session_expired", "en") in await state.ask(anna, "And now?", answers=2)
 
 
-async def test_the_button_compacts_below_every_trigger(world, anna):
-    async with world.bot(**KEEP_FOUR):
-        await world.ask(anna, "My secret word is heron.")
-        await talk(world, anna, 5)
-        await world.ask(anna, "/context")
-        assert await pressed(world, anna) == ""
-        await world.telegram.until(lambda: text("context_compacted", "en") in anna.chat.answers[-1].text)
-        answer = await world.ask(anna, "What is my secret word?")
+async def test_the_button_compacts_below_every_trigger(state, anna):
+    async with state.bot(**KEEP_FOUR):
+        await state.ask(anna, "My secret word is heron.")
+        await talk(state, anna, 5)
+        await state.ask(anna, "/context")
+        assert await pressed(state, anna) == ""
+        await state.telegram.until(
+            lambda: text("context_compacted", "en") in anna.chat.answers[-1].text
+        )
+        answer = await state.ask(anna, "What is my secret word?")
 
-    session = world.session(anna.id)
-    archived = {row["seq"] for row in world.database["archive"].find({"ownerId": anna.id})}
+    session = state.session(anna.id)
+    archived = {row["seq"] for row in state.database["archive"].find({"ownerId": anna.id})}
     assert session["summary"]["upTo"] == 7
-    assert archived | {message["seq"] for message in session["messages"]} == set(range(session["nextSeq"]))
+    assert archived | {message["seq"] for message in session["messages"]} == set(
+        range(session["nextSeq"])
+    )
     assert "heron" in answer
 
 
-async def test_where_nothing_can_be_compacted_there_is_no_button(world, anna):
-    async with world.bot():
-        await world.ask(anna, "Hello.")
-        await world.ask(anna, "/context")
+async def test_where_nothing_can_be_compacted_there_is_no_button(state, anna):
+    async with state.bot():
+        await state.ask(anna, "Hello.")
+        await state.ask(anna, "/context")
         assert not anna.chat.answers[-1].buttons
 
 
-async def test_a_summariser_that_fails_is_admitted_and_changes_nothing(world, anna):
-    async with world.bot(**KEEP_FOUR):
-        await talk(world, anna, 5)
-        before = world.session(anna.id)
-        world.claude.faults.next(Fault.overloaded(), when=is_summary)
-        await world.ask(anna, "/context")
-        assert await pressed(world, anna) == ""
-        await world.telegram.until(lambda: anna.chat.answers[-1].text == text("context_failed", "en"))
+async def test_a_summariser_that_fails_is_admitted_and_changes_nothing(state, anna):
+    async with state.bot(**KEEP_FOUR):
+        await talk(state, anna, 5)
+        before = state.session(anna.id)
+        state.claude.faults.next(Fault.overloaded(), when=is_summary)
+        await state.ask(anna, "/context")
+        assert await pressed(state, anna) == ""
+        await state.telegram.until(
+            lambda: anna.chat.answers[-1].text == text("context_failed", "en")
+        )
 
-    assert world.session(anna.id) == before
+    assert state.session(anna.id) == before
 
 
-async def test_in_a_group_it_is_about_that_group_and_the_button_obeys_its_owner(world, anna, boris):
+async def test_in_a_group_it_is_about_that_group_and_the_button_obeys_its_owner(state, anna, boris):
     """C55, C61: what a forged or a foreign press names is no authority."""
-    group = world.telegram.supergroup(members=[anna, boris])
-    async with world.bot(**KEEP_FOUR):
-        await world.ask(anna, "My secret word is heron.")
-        await talk(world, anna, 5)
-        await talk(world, anna, 5, chat=group)
-        await talk(world, boris, 5, chat=group)
-        shown = await world.ask(anna, "/context@emulated_bot", chat=group)
-        private, public = world.session(anna.id, chatId=anna.id), world.session(anna.id, chatId=group.id)
+    group = state.telegram.supergroup(members=[anna, boris])
+    async with state.bot(**KEEP_FOUR):
+        await state.ask(anna, "My secret word is heron.")
+        await talk(state, anna, 5)
+        await talk(state, anna, 5, chat=group)
+        await talk(state, boris, 5, chat=group)
+        shown = await state.ask(anna, "/context@emulated_bot", chat=group)
+        private, public = (
+            state.session(anna.id, chatId=anna.id),
+            state.session(anna.id, chatId=group.id),
+        )
         button = group.answers[-1].buttons[0].data
         expired = [
-            await pressed(world, boris, chat=group),
-            await pressed(world, anna, on=anna.chat.answers[-1], data=button),
-            await pressed(world, anna, on=group.answers[-1], data="compact:"),
+            await pressed(state, boris, chat=group),
+            await pressed(state, anna, on=anna.chat.answers[-1], data=button),
+            await pressed(state, anna, on=group.answers[-1], data="compact:"),
         ]
 
         assert expired == [text("button_expired", "ru"), *[text("button_expired", "en")] * 2]
-        assert (world.session(anna.id, chatId=anna.id), world.session(anna.id, chatId=group.id)) == (private, public)
-        assert world.session(boris.id)["summary"] is None
-        assert await pressed(world, anna, chat=group) == ""
-        await world.eventually(lambda: world.session(anna.id, chatId=group.id)["summary"])
+        assert (
+            state.session(anna.id, chatId=anna.id),
+            state.session(anna.id, chatId=group.id),
+        ) == (private, public)
+        assert state.session(boris.id)["summary"] is None
+        assert await pressed(state, anna, chat=group) == ""
+        await state.eventually(lambda: state.session(anna.id, chatId=group.id)["summary"])
     assert re.search(r"\b10 messages word for word", shown)
-    assert world.session(anna.id, chatId=anna.id) == private
+    assert state.session(anna.id, chatId=anna.id) == private
 
 
 @pytest.mark.parametrize(("setting", "times"), [("off", 0), ("on", 1)])
-async def test_a_compaction_is_told_once_or_not_at_all(world, anna, setting, times):
-    async with world.bot(**AT_TEN, COMPACTION_NOTICE=setting):
-        await talk(world, anna, 6)
-        await world.eventually(lambda: world.session(anna.id)["summary"])
-        await world.ask(anna, "And now?", answers=1 + times)
-        await talk(world, anna, 2)
+async def test_a_compaction_is_told_once_or_not_at_all(state, anna, setting, times):
+    async with state.bot(**AT_TEN, COMPACTION_NOTICE=setting):
+        await talk(state, anna, 6)
+        await state.eventually(lambda: state.session(anna.id)["summary"])
+        await state.ask(anna, "And now?", answers=1 + times)
+        await talk(state, anna, 2)
 
-    assert [message.text for message in anna.chat.answers].count(text("compaction_done", "en")) == times
+    assert [message.text for message in anna.chat.answers].count(
+        text("compaction_done", "en")
+    ) == times

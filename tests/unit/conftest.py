@@ -1,4 +1,6 @@
-"""The core, put together from the parts that ship for this: the store in memory and a model that follows a script."""
+"""The core, put together from the parts that ship for this: the store in memory and a model that
+follows a script.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,18 @@ from bot.agent.scripted import Scripted
 from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.tools import Toolbox
-from bot.compaction import Compactor, Summariser, Triggers
+from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.inbox import Run
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
-from bot.store.memory import MemoryArchive, MemoryNotes, MemorySessions
-from bot.store.memory_inbox import MemoryRecord
-from bot.turn import Turns
+from bot.store.memory.inbox import MemoryRecord
+from bot.store.memory.stores import MemoryArchive, MemoryNotes, MemorySessions
+from bot.turn import TurnRunner
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, question
 
 
 @dataclass
-class Screen:
+class StreamedText:
     """A Reply that shows everything to the test."""
 
     delivered: list[str] = field(default_factory=list)
@@ -62,12 +64,12 @@ async def count_words(text):
 class House:
     """One process: what it remembers between two turns is in its store."""
 
-    def __init__(self, *script, triggers=None, summaries=(), otherwise=None, summarise=None):
+    def __init__(self, *script, policy=None, summaries=(), otherwise=None, summarise=None):
         self.sessions, self.archive, self.notes = MemorySessions(), MemoryArchive(), MemoryNotes()
         self.model = Scripted(*script, otherwise=otherwise)
         self.summary_model = Scripted(*summaries, otherwise=summarise)
         self.clock = ManualClock(NOON)
-        self.triggers = triggers or Triggers()
+        self.policy = policy or CompactionPolicy()
         self._ids = count(1)
         self._updates = count(1)
         self.open()
@@ -78,8 +80,10 @@ class House:
         pauses = Pauses(lambda: 0.0, sleep=self._sleep)
         agent = Agent(self.model, toolbox, Prompt("model", b"key"), Limits(), pauses)
         summariser = Summariser(self.summary_model, "small-model", count_words)
-        self.compactor = Compactor(self.sessions, self.archive, summariser, self.triggers, self.clock)
-        self.turns = Turns(self.sessions, agent, self.compactor, count_words, self.clock, self.new_id, LIFETIME)
+        self.compactor = Compactor(self.sessions, self.archive, summariser, self.policy, self.clock)
+        self.turns = TurnRunner(
+            self.sessions, agent, self.compactor, count_words, self.clock, self.new_id, LIFETIME
+        )
         self.lifecycle = Lifecycle(self.sessions, self.archive, self.clock, self.new_id)
 
     def new_id(self):
@@ -95,9 +99,11 @@ class House:
 
     async def answer(self, asked, owner=ANNA, place=ANNAS_CHAT, *, stop=None):
         """One run of a turn, as a worker starts it."""
-        screen = Screen()
-        await self.turns.answer(owner, place, asked, screen, Run(MemoryRecord(), stop or asyncio.Event()))
-        return screen
+        streamed = StreamedText()
+        await self.turns.answer(
+            owner, place, asked, streamed, Run(MemoryRecord(), stop or asyncio.Event())
+        )
+        return streamed
 
     async def active(self, owner=ANNA, place=ANNAS_CHAT):
         """The active Session as the store has it."""

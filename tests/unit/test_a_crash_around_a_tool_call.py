@@ -1,6 +1,8 @@
-"""A process dies around a tool call, or just before the commit: the talk goes on, and the deed was done once.
+"""A process dies around a tool call, or just before the commit: the talk goes on, and the deed was
+done once.
 
-The next run finds what a process leaves behind: the Session as it was before the turn, and the turn's record.
+The next run finds what a process leaves behind: the Session as it was before the turn, and the
+turn's record.
 """
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ import pytest
 
 from bot.agent.scripted import calls, says
 from bot.agent.tools import Toolbox
-from bot.compaction import Triggers
+from bot.compaction import CompactionPolicy
 from bot.inbox import Run
 from bot.session import words
-from bot.store.memory import MemorySessions
-from bot.store.memory_inbox import MemoryRecord
+from bot.store.memory.inbox import MemoryRecord
+from bot.store.memory.stores import MemorySessions
 from tests.agents import tool
 from tests.builders import ANNA, ANNAS_CHAT, question
-from tests.unit.conftest import Screen
+from tests.unit.conftest import StreamedText
 
 SUMMARY = "Tea was ordered. " + " ".join(f"fact{number}" for number in range(20))
 UNKNOWN = "outcome is unknown"
@@ -31,7 +33,9 @@ class KilledError(BaseException):
 
 @dataclass
 class Process:
-    """Where a process dies, the first time it comes there, and what was done to the world outside."""
+    """Where a process dies, the first time it comes there, and what was done to the world
+    outside.
+    """
 
     dies: str
     sent: list[str] = field(default_factory=list)
@@ -78,7 +82,9 @@ def orders(process):
 
 
 def model(process):
-    """Orders tea when asked to, and says what came of it; the process may die when it has the result."""
+    """Orders tea when asked to, and says what came of it; the process may die when it has the
+    result.
+    """
 
     def answers(request):
         last = request.messages[-1]["content"]
@@ -92,24 +98,33 @@ def model(process):
 
 @pytest.mark.parametrize(
     ("point", "knows"),
-    [("before the call", True), ("during the call", False), ("after the call", True), ("before the commit", True)],
+    [
+        ("before the call", True),
+        ("during the call", False),
+        ("after the call", True),
+        ("before the commit", True),
+    ],
     ids=["before the call", "during the call", "after the call", "before the commit"],
 )
 async def test_the_next_run_heals_the_turn_and_the_talk_goes_on(house, point, knows):
     """C7: the history is one that a strict model takes, also when it is compacted later."""
     process = Process(point)
-    triggers = Triggers(messages=100, keep_messages=2)
-    at = house(otherwise=model(process), triggers=triggers, summarise=lambda request: says(SUMMARY))
+    policy = CompactionPolicy(messages=100, keep_messages=2)
+    at = house(otherwise=model(process), policy=policy, summarise=lambda request: says(SUMMARY))
     at.sessions = Sessions(process)
     at.open()
     at.turns = replace(at.turns, agent=replace(at.turns.agent, toolbox=Toolbox([orders(process)])))
-    run, asked, screen = Run(Record(process), asyncio.Event()), question("Send tea", 1, at.clock.now()), Screen()
+    run, asked, streamed = (
+        Run(Record(process), asyncio.Event()),
+        question("Send tea", 1, at.clock.now()),
+        StreamedText(),
+    )
 
     with pytest.raises(KilledError):
-        await at.turns.answer(ANNA, ANNAS_CHAT, asked, Screen(), run)
-    await at.turns.answer(ANNA, ANNAS_CHAT, replace(asked, is_retry=True), screen, run)
+        await at.turns.answer(ANNA, ANNAS_CHAT, asked, StreamedText(), run)
+    await at.turns.answer(ANNA, ANNAS_CHAT, replace(asked, is_retry=True), streamed, run)
     assert process.sent == ["tea"]
-    [told] = screen.delivered
+    [told] = streamed.delivered
     assert (told == "Result: Sent.") is knows
     assert (UNKNOWN in told) is not knows
 

@@ -1,4 +1,6 @@
-"""C24: a process that was frozen past its lease asks no model, commits nothing, says nothing, obeys no command."""
+"""C24: a process that was frozen past its lease asks no model, commits nothing, says nothing, obeys
+no command.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ import pytest
 from bot.agent.scripted import says
 from bot.errors import LaneLost
 from bot.inbox import Run
-from bot.store.memory_inbox import MemoryRecord
-from bot.telegram.replies import TelegramReply
+from bot.store.memory.inbox import MemoryRecord
+from bot.telegram.outbound.replies import TelegramReply
 from tests.builders import ANNA, ANNAS_CHAT, question
-from tests.unit.conftest import Screen
+from tests.unit.conftest import StreamedText
 
 
 class Frozen(MemoryRecord):
@@ -32,32 +34,36 @@ class Frozen(MemoryRecord):
 class Meanwhile:
     """A model during whose call something else happens."""
 
-    def __init__(self, model, deed):
-        self.model, self.deed = model, deed
+    def __init__(self, model, operation):
+        self.model, self.operation = model, operation
 
     async def complete(self, request, on_text, *more):
-        await self.deed()
+        await self.operation()
         return await self.model.complete(request, on_text, *more)
 
 
 class Nobody:
     """A Gateway through which nothing may go."""
 
-    def floor(self, _place):
+    def chat_lock(self, _place):
         return asyncio.Lock()
 
     async def send(self, *_args, **_options):
         raise AssertionError("something was said")
 
 
-def during_the_call(at, deed):
-    at.turns = replace(at.turns, agent=replace(at.turns.agent, model=Meanwhile(at.model, deed)))
+def during_the_call(at, operation):
+    at.turns = replace(
+        at.turns, agent=replace(at.turns.agent, model=Meanwhile(at.model, operation))
+    )
 
 
 async def test_no_model_is_asked(house):
     at = house(says("Too late."))
     with pytest.raises(LaneLost):
-        await at.turns.answer(ANNA, ANNAS_CHAT, question(), Screen(), Run(Frozen(woken=True), asyncio.Event()))
+        await at.turns.answer(
+            ANNA, ANNAS_CHAT, question(), StreamedText(), Run(Frozen(woken=True), asyncio.Event())
+        )
 
     assert at.model.requests == []
 
@@ -70,14 +76,17 @@ async def test_nothing_is_committed(house):
 
     during_the_call(at, wake_up)
     with pytest.raises(LaneLost):
-        await at.turns.answer(ANNA, ANNAS_CHAT, question(), Screen(), Run(record, asyncio.Event()))
+        await at.turns.answer(
+            ANNA, ANNAS_CHAT, question(), StreamedText(), Run(record, asyncio.Event())
+        )
 
     assert (await at.active()).messages == []
 
 
 async def test_who_took_over_delivers_what_the_woken_one_still_committed(house):
-    """It froze between its last look at the lease and the commit: the turn is in the Session, so it is not given to
-    the model again, and the person gets that answer and no apology."""
+    """It froze between its last look at the lease and the commit: the turn is in the Session, so it
+    is not given to the model again, and the person gets that answer and no apology.
+    """
     at = house(says("Of the woken one."), says("Of who took over."))
 
     async def other_commits():
@@ -87,11 +96,11 @@ async def test_who_took_over_delivers_what_the_woken_one_still_committed(house):
     turns, model = at.turns, at.model
     during_the_call(at, other_commits)
     late, at.turns = at.turns, turns
-    screen = Screen()
-    await late.answer(ANNA, ANNAS_CHAT, question(), screen, Run(MemoryRecord(), asyncio.Event()))
+    streamed = StreamedText()
+    await late.answer(ANNA, ANNAS_CHAT, question(), streamed, Run(MemoryRecord(), asyncio.Event()))
 
-    assert screen.delivered == ["Of the woken one."]
-    assert screen.notices == []
+    assert streamed.delivered == ["Of the woken one."]
+    assert streamed.notices == []
     assert len(model.requests) == 2
     assert (await at.active()).revision == 1
 

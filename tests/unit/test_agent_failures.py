@@ -6,9 +6,16 @@ import pytest
 
 from bot.agent.limits import Pauses
 from bot.agent.scripted import Scripted, breaks, calls, fails, says
-from bot.errors import EmptyAnswer, ModelBusy, ModelError, ModelMisconfigured, ModelRefused, PromptTooLong
+from bot.errors import (
+    EmptyAnswer,
+    ModelBusy,
+    ModelError,
+    ModelMisconfigured,
+    ModelRefused,
+    PromptTooLong,
+)
 from bot.session import Usage
-from tests.agents import Screen, Sleeps, run, tool
+from tests.agents import Sleeps, StreamedText, run, tool
 
 
 def busy(retry_after=None, usage=None):
@@ -62,26 +69,28 @@ async def test_a_wait_beyond_the_turns_deadline_is_told_and_not_slept():
 
 async def test_a_torn_stream_is_repeated_and_its_words_are_taken_back():
     """C64, C67, C73: half a sentence is neither shown nor kept."""
-    screen = Screen()
-    answer = await run([breaks("The capital of"), says("Paris.")], screen=screen)
-    assert screen.taken_back == ["The capital of"]
-    assert answer.text == screen.shown == "Paris."
+    streamed = StreamedText()
+    answer = await run([breaks("The capital of"), says("Paris.")], streamed=streamed)
+    assert streamed.taken_back == ["The capital of"]
+    assert answer.text == streamed.shown == "Paris."
 
 
 async def test_taking_back_spares_what_earlier_calls_of_the_turn_said():
-    screen = Screen()
+    streamed = StreamedText()
     script = [says("Let me look.").and_(calls("echo")), breaks("It is half"), says("It is whole.")]
-    answer = await run(script, tool(), screen=screen)
-    assert answer.text == screen.shown == "Let me look.\n\nIt is whole."
+    answer = await run(script, tool(), streamed=streamed)
+    assert answer.text == streamed.shown == "Let me look.\n\nIt is whole."
 
 
 async def test_nothing_is_taken_back_where_nothing_was_shown():
-    screen = Screen()
-    await run([fails(busy()), says("Yes.")], screen=screen)
-    assert screen.taken_back == []
+    streamed = StreamedText()
+    await run([fails(busy()), says("Yes.")], streamed=streamed)
+    assert streamed.taken_back == []
 
 
-@pytest.mark.parametrize("error", [PromptTooLong(), ModelRefused(), ModelMisconfigured(), EmptyAnswer()], ids=repr)
+@pytest.mark.parametrize(
+    "error", [PromptTooLong(), ModelRefused(), ModelMisconfigured(), EmptyAnswer()], ids=repr
+)
 async def test_what_waiting_does_not_help_is_raised_at_once(error):
     model, sleep = Scripted(fails(error)), Sleeps()
     with pytest.raises(type(error)):
@@ -90,16 +99,22 @@ async def test_what_waiting_does_not_help_is_raised_at_once(error):
 
 
 async def test_a_failed_turn_leaves_nothing_in_sight():
-    screen = Screen()
+    streamed = StreamedText()
     with pytest.raises(PromptTooLong):
-        await run([says("First").and_(calls("echo")), breaks("then", PromptTooLong())], tool(), screen=screen)
-    assert screen.shown == ""
+        await run(
+            [says("First").and_(calls("echo")), breaks("then", PromptTooLong())],
+            tool(),
+            streamed=streamed,
+        )
+    assert streamed.shown == ""
 
 
 async def test_a_failed_call_is_booked_as_far_as_it_is_known():
     """C78: a torn stream was billed for its prompt."""
     torn = Usage(input_tokens=500, output_tokens=1)
-    answer = await run([fails(busy(usage=torn)), says("Yes.", usage=Usage(input_tokens=500, output_tokens=9))])
+    answer = await run(
+        [fails(busy(usage=torn)), says("Yes.", usage=Usage(input_tokens=500, output_tokens=9))]
+    )
     assert answer.usage == Usage(input_tokens=1000, output_tokens=10)
 
 

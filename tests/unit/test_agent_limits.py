@@ -9,7 +9,7 @@ import pytest
 from bot.agent.prompt import STOPPED
 from bot.agent.scripted import Line, Scripted, calls, hangs, says
 from bot.errors import ModelBusy
-from tests.agents import Screen, results, run, tool
+from tests.agents import StreamedText, results, run, tool
 from tests.builders import text
 
 MOMENT = 0.05
@@ -31,7 +31,9 @@ async def test_the_last_call_may_not_use_tools_but_still_names_them():
 async def test_a_model_that_wants_tools_for_ever_ends_in_words():
     """C71"""
     numbers = iter(range(100))
-    answer = await run(Scripted(otherwise=lambda _: calls("echo", words=str(next(numbers)))), tool(), model_calls=4)
+    answer = await run(
+        Scripted(otherwise=lambda _: calls("echo", words=str(next(numbers)))), tool(), model_calls=4
+    )
     assert len(results(answer)) == 3
     assert answer.exchange[-1] == ("assistant", (text(STOPPED),))
     assert (answer.text, answer.ending) == ("", "limit")
@@ -51,7 +53,9 @@ async def test_the_fourth_identical_call_is_answered_with_an_error():
 
 
 async def test_other_arguments_make_another_call():
-    answer = await run([calls("echo", words=str(number)) for number in range(5)] + [says("Yes.")], tool())
+    answer = await run(
+        [calls("echo", words=str(number)) for number in range(5)] + [says("Yes.")], tool()
+    )
     assert not any(is_error for _, is_error in results(answer))
 
 
@@ -67,12 +71,12 @@ async def test_calls_beyond_the_limit_are_answered_without_being_run():
 
 
 async def test_only_so_many_tools_run_at_once():
-    running, most = 0, 0
+    running, maximum = 0, 0
 
     async def busy(context, given):
-        nonlocal running, most
+        nonlocal running, maximum
         running += 1
-        most = max(most, running)
+        maximum = max(maximum, running)
         for _ in range(10):
             await asyncio.sleep(0)
         running -= 1
@@ -82,18 +86,21 @@ async def test_only_so_many_tools_run_at_once():
     for number in range(1, 5):
         five = five.and_(calls("busy", words=str(number)))
     await run([five, says("Yes.")], tool("busy", busy), parallel_tools=2)
-    assert most == 2
+    assert maximum == 2
 
 
 async def test_a_slow_tool_is_stopped_and_the_others_are_not():
     both = calls("wait").and_(calls("echo", words="quick"))
     answer = await run([both, says("Yes.")], tool("wait", wait), tool(), tool_seconds=MOMENT)
-    assert results(answer) == [("The tool took too long and was stopped.", True), ("echo: quick", False)]
+    assert results(answer) == [
+        ("The tool took too long and was stopped.", True),
+        ("echo: quick", False),
+    ]
 
 
 async def test_at_the_deadline_what_was_said_is_the_answer():
-    screen = Screen()
-    answer = await run([hangs("Once upon a time")], screen=screen, turn_seconds=MOMENT)
+    streamed = StreamedText()
+    answer = await run([hangs("Once upon a time")], streamed=streamed, turn_seconds=MOMENT)
     assert (answer.text, answer.ending) == ("Once upon a time", "limit")
     assert answer.exchange == (("assistant", (text("Once upon a time"),)),)
 

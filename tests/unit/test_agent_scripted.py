@@ -16,7 +16,9 @@ HELLO = ("user", [text("hello")])
 
 def request(*messages):
     messages = messages or (HELLO,)
-    return Request("model", "Be kind.", [{"role": role, "content": content} for role, content in messages])
+    return Request(
+        "model", "Be kind.", [{"role": role, "content": content} for role, content in messages]
+    )
 
 
 async def ask(model, *messages):

@@ -6,10 +6,15 @@ import bson
 import pytest
 
 from bot.session import clean
-from bot.store.blocks import pack, unpack, weight
+from bot.store.stored_blocks import pack, unpack, weight
 
 TEXT = {"type": "text", "text": "Привет, 🙂"}
-CALL = {"type": "tool_use", "id": "t1", "name": "plan", "input": {"$set": {"a.b": 1}, "": [None, 1.5, True]}}
+CALL = {
+    "type": "tool_use",
+    "id": "t1",
+    "name": "plan",
+    "input": {"$set": {"a.b": 1}, "": [None, 1.5, True]},
+}
 RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": [TEXT], "is_error": False}
 WIDE = {"type": "search", "score": 2**90}
 NESTED = {"type": "search", "content": {"a.b": {"$gt": 1}}}
@@ -23,15 +28,29 @@ def keys(value):
     return {key for inner in value for key in keys(inner)} if isinstance(value, list) else set()
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=["text", "call", "result", "wide", "nested", "own_json"])
+@pytest.mark.parametrize(
+    "block", BLOCKS, ids=["text", "call", "result", "wide", "nested", "own_json"]
+)
 def test_a_block_comes_back_as_it_was(block):
     stored = bson.decode(bson.encode(pack(block)))
     assert unpack(stored) == block
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=["text", "call", "result", "wide", "nested", "own_json"])
+@pytest.mark.parametrize(
+    "block", BLOCKS, ids=["text", "call", "result", "wide", "nested", "own_json"]
+)
 def test_no_key_a_model_chose_becomes_a_field_name(block):
-    assert keys(pack(block)) <= {"type", "text", "id", "name", "input", "json", "tool_use_id", "content", "is_error"}
+    assert keys(pack(block)) <= {
+        "type",
+        "text",
+        "id",
+        "name",
+        "input",
+        "json",
+        "tool_use_id",
+        "content",
+        "is_error",
+    }
 
 
 def test_a_tools_input_is_stored_as_text():
@@ -50,7 +69,14 @@ def test_a_block_in_hand_is_not_changed():
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("plain", "plain"), ("\ud83d", "\ufffd"), ("\ude42 x", "\ufffd x"), ("a\0b\0", "ab"), ("🙂\n", "🙂\n"), ("", "")],
+    [
+        ("plain", "plain"),
+        ("\ud83d", "\ufffd"),
+        ("\ude42 x", "\ufffd x"),
+        ("a\0b\0", "ab"),
+        ("🙂\n", "🙂\n"),
+        ("", ""),
+    ],
     ids=["plain", "high_half", "low_half", "nul", "pair", "empty"],
 )
 def test_text_is_made_fit_for_storage_and_no_more(text, expected):
@@ -60,7 +86,11 @@ def test_text_is_made_fit_for_storage_and_no_more(text, expected):
 
 def test_hostile_text_is_cleaned_wherever_it_hides():
     """Deep inside a tool's input, in a key, in a nested block: the driver would refuse each."""
-    nasty = {"type": "tool_use", "input": {"k\0ey": ["\ud800"]}, "content": [{"type": "text", "text": "\0\udfff"}]}
+    nasty = {
+        "type": "tool_use",
+        "input": {"k\0ey": ["\ud800"]},
+        "content": [{"type": "text", "text": "\0\udfff"}],
+    }
     stored = bson.decode(bson.encode(pack(nasty)))
     assert unpack(stored) == {
         "type": "tool_use",

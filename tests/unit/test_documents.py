@@ -19,30 +19,64 @@ MOSCOW = timezone(timedelta(hours=3))
 def test_field_names_are_the_admins_interface():
     """DESIGN §4: renaming one breaks dashboards and older replicas."""
     assert set(documents.from_session(session())) == {
-        *("_id", "ownerId", "chatId", "threadId", "status", "title", "createdAt", "lastActive", "revision", "nextSeq"),
-        *("messages", "summary", "task", "turns", "usage", "context", "compaction", "schemaVersion"),
+        *(
+            "_id",
+            "ownerId",
+            "chatId",
+            "threadId",
+            "status",
+            "title",
+            "createdAt",
+            "lastActive",
+            "revision",
+            "nextSeq",
+        ),
+        *(
+            "messages",
+            "summary",
+            "task",
+            "turns",
+            "usage",
+            "context",
+            "compaction",
+            "schemaVersion",
+        ),
     }
 
 
 def test_moments_are_utc_and_whole_milliseconds():
     odd = datetime(2026, 1, 5, 15, 0, 0, 999_999, tzinfo=MOSCOW)
-    assert documents.moment(odd) == datetime(2026, 1, 5, 12, 0, 0, 999_000, tzinfo=UTC)
-    assert documents.moment(odd).tzinfo is UTC
+    assert documents.bson_datetime(odd) == datetime(2026, 1, 5, 12, 0, 0, 999_000, tzinfo=UTC)
+    assert documents.bson_datetime(odd).tzinfo is UTC
 
 
 def test_a_moment_without_a_zone_is_refused():
     """It would be taken for UTC and shift a Session's expiry by hours."""
     with pytest.raises(ValueError, match="time zone"):
-        documents.moment(NOON.replace(tzinfo=None))
+        documents.bson_datetime(NOON.replace(tzinfo=None))
 
 
 def test_a_reader_ignores_what_a_newer_version_added():
-    newer = documents.from_session(session()) | {"mood": "good", "schemaVersion": SCHEMA_VERSION + 1}
+    newer = documents.from_session(session()) | {
+        "mood": "good",
+        "schemaVersion": SCHEMA_VERSION + 1,
+    }
     assert documents.to_session(newer) == session()
 
 
 @pytest.mark.parametrize(
-    "field", ["title", "threadId", "summary", "task", "turns", "usage", "context", "compaction", "schemaVersion"]
+    "field",
+    [
+        "title",
+        "threadId",
+        "summary",
+        "task",
+        "turns",
+        "usage",
+        "context",
+        "compaction",
+        "schemaVersion",
+    ],
 )
 def test_a_reader_does_without_what_an_older_version_lacked(field):
     older = documents.from_session(session())
@@ -92,7 +126,11 @@ def test_a_renamed_session_keeps_its_name():
 def test_as_stored_is_what_comes_back():
     odd = (Message(0, 1, "user", (text("\ud800\0x"),), NOON + timedelta(microseconds=7), 1),)
     turn = documents.as_stored(closed_turn(session(), messages=odd, title="\0t"))
-    assert (turn.messages[0].content, turn.messages[0].at, turn.title) == ((text("\ufffdx"),), NOON, "t")
+    assert (turn.messages[0].content, turn.messages[0].at, turn.title) == (
+        (text("\ufffdx"),),
+        NOON,
+        "t",
+    )
     assert documents.as_stored(turn) == turn
 
 
@@ -114,18 +152,21 @@ def test_a_turn_is_recognised_by_its_words_too():
     made = session()
     ours, theirs = closed_turn(made, 5), closed_turn(made, 5, answer="other words")
     stored = applied(documents.from_session(made), documents.turn_update(made, theirs))
-    assert documents.holds(stored, theirs)
-    assert not documents.holds(stored, ours)
-    assert not documents.holds(documents.from_session(made), ours)
+    assert documents.contains_turn(stored, theirs)
+    assert not documents.contains_turn(stored, ours)
+    assert not documents.contains_turn(documents.from_session(made), ours)
 
 
 @pytest.mark.parametrize("size", [0.4, 0.97, 1.03, 2.5])
 def test_the_cap_is_close_to_a_megabyte_of_bson(size):
     """The estimate never calls a document small that BSON finds large."""
-    words = int(size * documents.MOST_BYTES / 10)
+    words = int(size * documents.MAX_BYTES / 10)
     made = session(messages=[message(seq, words="x" * words) for seq in range(9)])
     turn = closed_turn(made, messages=(message(9, words="x" * words),))
-    if len(bson.encode(applied(documents.from_session(made), documents.turn_update(made, turn)))) > 1_000_000:
+    if (
+        len(bson.encode(applied(documents.from_session(made), documents.turn_update(made, turn))))
+        > 1_000_000
+    ):
         with pytest.raises(SessionTooLarge):
             documents.require_room(made, turn)
     else:

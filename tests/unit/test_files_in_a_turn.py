@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from bot.agent.attachments import LARGE_AT_A_TIME, Attachments, are_late, without_files
-from bot.agent.attachments.bounds import MOST_FILES, fitting, shown
-from bot.agent.attachments.shelf import Shelf
+from bot.agent.attachments.file_cache import FileCache
+from bot.agent.attachments.limits import MAX_FILES, fitting, shown
 from bot.agent.scripted import Scripted, fails, says
 from bot.errors import FileGone, FilesRefused, FileTooLarge, FileUnavailable, NotTranscribed
 from bot.ports import Part, Question
 from bot.session import Message
-from bot.store.memory_inbox import MemoryRecord
+from bot.store.memory.inbox import MemoryRecord
 from tests import agents
 from tests.builders import ANNA, NOON, message, session, text
 from tests.samples import pdf, png, sent
@@ -80,7 +80,7 @@ def asked(*blocks, update_id=1):
 
 async def examined(attachments, *blocks):
     told = Told()
-    question = await attachments.examine(ANNA, asked(*blocks), told, MemoryRecord())
+    question = await attachments.resolve(ANNA, asked(*blocks), told, MemoryRecord())
     return list(question.parts[0].content), told.notices
 
 
@@ -88,7 +88,8 @@ def said(*contents):
     return [{"role": "user", "content": list(content)} for content in contents]
 
 
-# -------------------------------------------------------------------------------------------- before a turn
+# --------------------------------------------------------------------------------------------
+# before a turn
 
 
 async def test_a_file_that_can_be_read_is_kept_by_its_name_with_what_it_will_take():
@@ -108,14 +109,38 @@ async def test_a_file_that_can_be_read_is_kept_by_its_name_with_what_it_will_tak
     ("kind", "content", "notice", "told"),
     [
         pytest.param("picture", FileGone(), "file_gone", "[picture x: no longer there]", id="gone"),
-        pytest.param("pdf", FileTooLarge(), "file_too_large", "[pdf x: too large to be opened]", id="too large"),
-        pytest.param("pdf", pdf(101), "file_too_many_pages", "[pdf x: too many pages to be shown]", id="pages"),
-        pytest.param("picture", b"?", "file_broken", "[picture x: damaged, or not what its name says]", id="broken"),
-        pytest.param("voice", b"Ogg", "unreadable_voice", "[voice x: you cannot hear it]", id="nobody hears"),
+        pytest.param(
+            "pdf",
+            FileTooLarge(),
+            "file_too_large",
+            "[pdf x: too large to be opened]",
+            id="too large",
+        ),
+        pytest.param(
+            "pdf",
+            pdf(101),
+            "file_too_many_pages",
+            "[pdf x: too many pages to be shown]",
+            id="pages",
+        ),
+        pytest.param(
+            "picture",
+            b"?",
+            "file_broken",
+            "[picture x: damaged, or not what its name says]",
+            id="broken",
+        ),
+        pytest.param(
+            "voice", b"Ogg", "unreadable_voice", "[voice x: you cannot hear it]", id="nobody hears"
+        ),
     ],
 )
-async def test_what_cannot_be_read_is_a_sentence_for_the_person_and_one_for_the_model(kind, content, notice, told):
-    found, notices = await examined(Attachments(Drawer(F1=content)), sent(kind, name="x"), text("What is it?"))
+async def test_what_cannot_be_read_is_a_sentence_for_the_person_and_one_for_the_model(
+    kind, content, notice, told
+):
+    found, notices = await examined(
+        Attachments(Drawer(F1=content)), sent(kind, name="x"), text("What is it?")
+    )
     assert (found, notices) == ([text(told), text("What is it?")], [notice])
 
 
@@ -137,23 +162,27 @@ async def test_a_file_that_cannot_be_fetched_now_is_worth_another_try():
 
 async def test_more_files_than_a_request_may_have_are_not_even_fetched():
     files = Drawer(**{f"F{number}": png() for number in range(30)})
-    found, notices = await examined(Attachments(files), *(sent(number=number) for number in range(30)))
-    assert [block["type"] for block in found] == ["file"] * MOST_FILES + ["text"] * (30 - MOST_FILES)
+    found, notices = await examined(
+        Attachments(files), *(sent(number=number) for number in range(30))
+    )
+    assert [block["type"] for block in found] == ["file"] * MAX_FILES + ["text"] * (30 - MAX_FILES)
     assert notices == ["files_too_many"]
-    assert len(files.asked) == MOST_FILES
+    assert len(files.asked) == MAX_FILES
 
 
-@pytest.mark.parametrize(("size", "at_once"), [(3 * SECOND, LARGE_AT_A_TIME), (SECOND, 8)], ids=["large", "small"])
+@pytest.mark.parametrize(
+    ("size", "at_once"), [(3 * SECOND, LARGE_AT_A_TIME), (SECOND, 8)], ids=["large", "small"]
+)
 async def test_of_large_files_only_a_few_are_in_memory_at_a_time(size, at_once):
     """A storm of them must not cost the process its life; what is small does not wait."""
     files = Crowd(png())
     attachments = Attachments(files)
-    asking = [asyncio.create_task(examined(attachments, sent(size=size))) for _ in range(8)]
+    caller = [asyncio.create_task(examined(attachments, sent(size=size))) for _ in range(8)]
     for _ in range(50):
         await asyncio.sleep(0)
     assert files.waiting == at_once
     files.gate.set()
-    await asyncio.gather(*asking)
+    await asyncio.gather(*caller)
     for _ in range(LARGE_AT_A_TIME + 1):
         async with attachments.room(said([sent(size=size)])):
             pass
@@ -162,15 +191,22 @@ async def test_of_large_files_only_a_few_are_in_memory_at_a_time(size, at_once):
 async def test_pdfs_that_are_too_long_together_are_not_all_shown():
     """The provider counts the pages of all of them."""
     files = Drawer(F1=pdf(60), F2=pdf(60), F3=pdf(40))
-    found, notices = await examined(Attachments(files), *(sent("pdf", number) for number in (1, 2, 3)))
+    found, notices = await examined(
+        Attachments(files), *(sent("pdf", number) for number in (1, 2, 3))
+    )
     assert [block["type"] for block in found] == ["file", "text", "file"]
     assert notices == ["files_too_many"]
     assert shown([[found[0]], [found[2]], [{**found[2], "unique_id": "U4"}]]) == {"U4"}
 
 
 async def test_what_was_spoken_becomes_words():
-    found, notices = await examined(Attachments(Drawer(F1=b"Ogg"), Ear(" Hello there. ")), sent("voice"))
-    assert (found, notices) == ([text("[voice message, written down by a program]\nHello there.")], [])
+    found, notices = await examined(
+        Attachments(Drawer(F1=b"Ogg"), Ear(" Hello there. ")), sent("voice")
+    )
+    assert (found, notices) == (
+        [text("[voice message, written down by a program]\nHello there.")],
+        [],
+    )
 
 
 async def test_a_recording_without_a_word_is_said_to_be_none():
@@ -183,12 +219,15 @@ async def test_words_that_cannot_be_made_out_now_are_worth_another_try():
         await examined(Attachments(Drawer(F1=b"Ogg"), Ear(NotTranscribed())), sent("voice"))
 
 
-# -------------------------------------------------------------------------------------------- in a request
+# -------------------------------------------------------------------------------------------- in a
+# request
 
 
 async def test_files_stand_where_they_were_sent():
     files = Attachments(Drawer(F1=png(), F2=b"words"))
-    [first, second] = await files.fill(said([sent("picture", 1), text("this")], [sent("text", 2, name="a.txt")]))
+    [first, second] = await files.inline(
+        said([sent("picture", 1), text("this")], [sent("text", 2, name="a.txt")])
+    )
     assert [block["type"] for block in first["content"]] == ["image", "text"]
     assert first["content"][1] == text("this")
     assert "words" in second["content"][0]["text"]
@@ -204,26 +243,28 @@ async def test_files_stand_where_they_were_sent():
     ids=["gone", "away", "broken"],
 )
 async def test_a_file_of_an_earlier_turn_that_cannot_be_had_is_a_sentence(found, told):
-    [message] = await Attachments(Drawer(F1=found)).fill(said([sent(), text("this")]))
+    [message] = await Attachments(Drawer(F1=found)).inline(said([sent(), text("this")]))
     assert message["content"] == [text(told), text("this")]
 
 
 async def test_a_file_that_turns_up_again_is_carried_once():
     files = Drawer(F1=png())
-    [first, second] = await Attachments(files).fill(said([sent()], [sent(), text("And this?")]))
+    [first, second] = await Attachments(files).inline(said([sent()], [sent(), text("And this?")]))
     assert first["content"][0]["type"] == "image"
     assert second["content"] == [text("[picture: the same as above]"), text("And this?")]
     assert files.asked == ["F1"]
 
 
 def test_the_front_of_the_prompt_changes_once_in_many_files():
-    """A sawtooth: past the bound half of them give way, so the provider's cache answers in between."""
+    """A sawtooth: past the bound half of them give way, so the provider's cache answers in
+    between.
+    """
     contents, changes, before = [], 0, shown([])
     for number in range(100):
         contents.append([sent(number=number)])
         now = shown(contents)
         assert f"U{number}" in now
-        assert len(now) <= MOST_FILES
+        assert len(now) <= MAX_FILES
         changes += not before <= now
         before = now
     assert changes == 8
@@ -242,31 +283,42 @@ def test_a_model_that_sees_nothing_reads_what_there_was():
     assert message["content"] == [text("[pdf a.pdf: cannot be shown to you]"), text("this")]
 
 
-# ---------------------------------------------------------------------------------------------- in the agent
+# ---------------------------------------------------------------------------------------------- in
+# the agent
 
 
 def shown_before(block):
-    return session(messages=[Message(0, 1, "user", (block, text("look")), NOON, 10), message(1, 1, "assistant")])
+    return session(
+        messages=[
+            Message(0, 1, "user", (block, text("look")), NOON, 10),
+            message(1, 1, "assistant"),
+        ]
+    )
 
 
 async def test_a_file_the_model_refuses_fails_the_turn_it_came_with():
     asks = agents.agent(Scripted(fails(FilesRefused())), attachments=Attachments(Drawer(F1=png())))
     with pytest.raises(FilesRefused):
-        await asks.run(ANNA, session(), asked(sent()), agents.Screen(), agents.a_run())
+        await asks.run(ANNA, session(), asked(sent()), agents.StreamedText(), agents.a_run())
 
 
 async def test_a_file_of_earlier_turns_that_is_refused_is_left_out():
     """Somebody may have changed to a model that sees nothing: the talk goes on."""
     model = Scripted(fails(FilesRefused()), says("Fine."))
     asks = agents.agent(model, attachments=Attachments(Drawer(F1=png())))
-    answer = await asks.run(ANNA, shown_before(sent()), asked(text("And now?")), agents.Screen(), agents.a_run())
+    answer = await asks.run(
+        ANNA, shown_before(sent()), asked(text("And now?")), agents.StreamedText(), agents.a_run()
+    )
     assert answer.text == "Fine."
-    kinds = [[block["type"] for block in request.messages[0]["content"]] for request in model.requests]
+    kinds = [
+        [block["type"] for block in request.messages[0]["content"]] for request in model.requests
+    ]
     assert kinds == [["text", "image", "text"], ["text", "text", "text"]]
     assert base64.b64encode(png()).decode() in str(model.requests[0])
 
 
-# -------------------------------------------------------------------------------------------- late and kept
+# -------------------------------------------------------------------------------------------- late
+# and kept
 
 
 def test_a_piece_of_an_album_that_was_answered_is_late():
@@ -283,34 +335,36 @@ def test_a_piece_of_an_album_that_was_answered_is_late():
 async def test_a_file_is_fetched_once_while_it_is_wanted():
     now = [0.0]
     files = Drawer(F1=b"x" * 60, F2=b"y" * 60)
-    shelf = Shelf(files, lambda: now[0], most_bytes=100, seconds=600)
-    assert [await shelf.read("F1") for _ in range(3)] == [b"x" * 60] * 3
+    file_cache = FileCache(files, lambda: now[0], most_bytes=100, seconds=600)
+    assert [await file_cache.read("F1") for _ in range(3)] == [b"x" * 60] * 3
     assert files.asked == ["F1"]
-    await shelf.read("F2")
-    await shelf.read("F1")
+    await file_cache.read("F2")
+    await file_cache.read("F1")
     assert files.asked == ["F1", "F2", "F1"], "one gives way to the other"
     now[0] = 601
-    await shelf.read("F1")
+    await file_cache.read("F1")
     assert files.asked == ["F1", "F2", "F1", "F1"], "and age takes it"
 
 
 async def test_what_went_wrong_is_not_kept():
     files = Drawer(F1=FileUnavailable())
-    shelf = Shelf(files, lambda: 0.0)
+    file_cache = FileCache(files, lambda: 0.0)
     with pytest.raises(FileUnavailable):
-        await shelf.read("F1")
+        await file_cache.read("F1")
     files.held["F1"] = b"x"
-    assert await shelf.read("F1") == b"x"
+    assert await file_cache.read("F1") == b"x"
 
 
 async def test_an_answer_that_is_delivered_again_needs_no_file(house):
-    """Telegram asked to wait; when the lane goes on, the file may be gone, and the transcriber, too."""
+    """Telegram asked to wait; when the lane goes on, the file may be gone, and the transcriber,
+    too.
+    """
     at, ear = house(says("The answer.")), Ear("The question?")
     attachments = Attachments(Drawer(F1=b"OggS"), ear)
     at.turns = replace(at.turns, agent=replace(at.turns.agent, attachments=attachments))
     await at.answer(asked(sent("voice")))
     ear.words = NotTranscribed()
-    screen = await at.answer(asked(sent("voice")))
+    streamed = await at.answer(asked(sent("voice")))
 
-    assert (screen.delivered, screen.notices) == (["The answer."], [])
+    assert (streamed.delivered, streamed.notices) == (["The answer."], [])
     assert len(at.model.requests) == 1

@@ -1,4 +1,6 @@
-"""The model's Markdown becomes text and entities that Telegram takes; no word of it is lost (C83–C86, C95–C98)."""
+"""The model's Markdown becomes text and entities that Telegram takes; no word of it is lost
+(C83–C86, C95–C98).
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,17 @@ from unicodedata import normalize
 import pyromark
 import pytest
 
-from bot.demo.telegram.markup import Formatted, shown
-from bot.demo.telegram.rules import ENTITIES_SHOWN, TEXT_UNITS
-from bot.telegram.formatting import (
-    LONGEST_FORMATTED,
-    LONGEST_ON_THE_LOOP,
+from bot.standins.telegram.markup import Formatted, shown
+from bot.standins.telegram.rules import ENTITIES_SHOWN, TEXT_UNITS
+from bot.telegram.outbound.formatting import (
+    MAX_CHARS_ON_THE_LOOP,
+    MAX_FORMATTED_CHARS,
     chunks_of,
     format_chunks,
     formatted,
 )
-from bot.telegram.inline import is_safe_link
-from bot.telegram.splitting import Chunk
+from bot.telegram.outbound.inline import is_safe_link
+from bot.telegram.outbound.splitting import Chunk
 from bot.telegram.units import utf16_len
 
 NASTY = {
@@ -27,7 +29,8 @@ NASTY = {
     "stray backticks": "`parse_mode MarkdownV2, pass ```",
     "generics": "A `List<int>` and a List<String>, then Map<String, List<T>> & x < y > z.",
     "html block": "<details>\n<summary>More</summary>\n\nbody **bold**\n\n</details>\n\nend",
-    "html attributes": 'Write <a href="javascript:alert(1)">x</a> and <img src=x onerror=alert(1)>.',
+    "html attributes": 'Write <a href="javascript:alert(1)">x</a> and <img src=x '
+    "onerror=alert(1)>.",
     "comment": "before <!-- inside --> after",
     "br in a table": "| a | b |\n|---|---|\n| one<br>two | three |",
     "only markers": "**\n__\n***",
@@ -39,7 +42,8 @@ NASTY = {
     "snake case": "snake_case_name and __init__ and 2 * 3 * 4",
     "emoji": "👨‍👩‍👧‍👦 **жирный** 🇷🇺 _курсив_ 😀",
     "deep lists": "- a\n  - b\n    - c\n      1. d\n      2. e\n- f",
-    "links": "[good](https://example.org/a_b) [bad](javascript:x) [rel](/etc) [me](tg://user?id=1) [loc](http://localhost)",
+    "links": "[good](https://example.org/a_b) [bad](javascript:x) [rel](/etc) "
+    "[me](tg://user?id=1) [loc](http://localhost)",
     "escapes": r"\*not bold\* \_not italic\_ 1\. \# \<b\>",
     "prices": "It costs $5 and $6, ~10 in all.",
     "windows path": r"C:\Users\new_folder\*.txt",
@@ -54,7 +58,8 @@ NASTY = {
     "image": "![alt text](https://example.org/x.png)",
     "sources": "Berlin is big.\n\n[1]: https://example.org/a 'Title'\n[Two]: https://example.org/b",
     "a source that is used": "See [this][1] and [Two].\n\n[1]: /a\n[two]: /b\n[3]: /c",
-    "operators": "while (a != 0 || b != 0 || c != 0) and $5 || $6 || $7, 2*3*4, x**2 + y**2, f**k, src/**/*.js",
+    "operators": "while (a != 0 || b != 0 || c != 0) and $5 || $6 || $7, 2*3*4, x**2 + y**2, "
+    "f**k, src/**/*.js",
     "without blanks": "**注意：**请看**“你好”**，然后。**한국어(Korean)**는 **(ไทย)**ๆ و**(مهم)**، **x：**y**z：**",
     "tasks": "- [ ] buy milk\n- [x] call Bob",
     "names": "`a`, __init__.py, __name__ and write to <me@example.org>",
@@ -65,13 +70,20 @@ NASTY = {
 }
 """Answers that other bots lost words of, or could not send."""
 
-LOSSLESS = NASTY.keys() - {"only markers", "a source that is used", "deep formula", "a title behind a language"}
+LOSSLESS = NASTY.keys() - {
+    "only markers",
+    "a source that is used",
+    "deep formula",
+    "a title behind a language",
+}
 OUT_OF_SIGHT = re.compile(r"\]\(https:[^)]*\)|````md|```python|```sh|\]\[1\]|\[x\]")
 """What is not text: the address behind a link, the language of a fence."""
 
 
 def signs(text):
-    """The letters and digits of a text, which is what no markup is made of; raised and lowered ones as they are."""
+    """The letters and digits of a text, which is what no markup is made of; raised and lowered ones
+    as they are.
+    """
     return re.sub(r"[\W_]", "", normalize("NFKC", text))
 
 
@@ -101,7 +113,11 @@ def test_every_prefix_of_an_answer_can_be_shown(name):
 @pytest.mark.parametrize(
     ("markdown", "text", "marks"),
     [
-        ("**a** _b_ ~~c~~ `d`", "a b c d", {"bold": "a", "italic": "b", "strikethrough": "c", "code": "d"}),
+        (
+            "**a** _b_ ~~c~~ `d`",
+            "a b c d",
+            {"bold": "a", "italic": "b", "strikethrough": "c", "code": "d"},
+        ),
         ("```py\nx = 1\n```", "x = 1", {"pre": "x = 1"}),
         ("# Head\ntext", "Head\ntext", {"bold": "Head"}),
         ("- one\n- two", "• one\n• two", {}),
@@ -114,7 +130,9 @@ def test_every_prefix_of_an_answer_can_be_shown(name):
 def test_markdown_becomes_text_and_entities(markdown, text, marks):
     plain, entities = formatted(markdown)
     assert plain == text
-    assert {entity.type: plain[entity.offset : entity.offset + entity.length] for entity in entities} == marks
+    assert {
+        entity.type: plain[entity.offset : entity.offset + entity.length] for entity in entities
+    } == marks
 
 
 @pytest.mark.parametrize(
@@ -169,7 +187,9 @@ def test_a_source_that_is_used_stands_behind_its_words():
 
 def test_an_answer_that_converts_to_nothing_is_sent_as_it_was_written():
     """C96."""
-    assert [chunk.text for chunk in format_chunks("[](https://a.example)")] == ["[](https://a.example)"]
+    assert [chunk.text for chunk in format_chunks("[](https://a.example)")] == [
+        "[](https://a.example)"
+    ]
 
 
 @pytest.mark.parametrize("nothing", ["", " \n\n ", "\u200b\u200d", "\u2800"])
@@ -246,13 +266,18 @@ def test_a_hostile_answer_is_split_in_bounded_time_and_nothing_is_lost(name):
     began = time.process_time()
     chunks = format_chunks(HOSTILE[name])
     assert time.process_time() - began < 3
-    assert sum(len(chunk.text) for chunk in chunks) >= len(re.sub(r"[\s*_`|$]", "", HOSTILE[name])) - 10
+    assert (
+        sum(len(chunk.text) for chunk in chunks)
+        >= len(re.sub(r"[\s*_`|$]", "", HOSTILE[name])) - 10
+    )
     assert all(utf16_len(chunk.text) <= TEXT_UNITS for chunk in chunks)
 
 
 def test_code_that_is_cut_is_opened_again_with_its_language():
     first, second = format_chunks("```python\n" + "x = 1  # a line\n" * 400 + "```")
-    assert [(entity.type, entity.language) for entity in (*first.entities, *second.entities)] == [("pre", "python")] * 2
+    assert [(entity.type, entity.language) for entity in (*first.entities, *second.entities)] == [
+        ("pre", "python")
+    ] * 2
     assert first.text.endswith("# a line")
     assert second.text.startswith("x = 1")
 
@@ -270,13 +295,13 @@ def test_formatting_that_would_scatter_an_answer_is_left_out():
 
 
 def test_what_is_too_long_to_be_formatted_is_sent_plain():
-    chunks = format_chunks("**a** " + "b " * LONGEST_FORMATTED)
+    chunks = format_chunks("**a** " + "b " * MAX_FORMATTED_CHARS)
     assert chunks[0].text.startswith("**a** b")
 
 
 async def test_a_long_answer_is_converted_beside_the_loop_and_comes_out_the_same():
-    markdown = "**a** b c\n\n" * (LONGEST_ON_THE_LOOP // 8)
-    assert len(markdown) > LONGEST_ON_THE_LOOP
+    markdown = "**a** b c\n\n" * (MAX_CHARS_ON_THE_LOOP // 8)
+    assert len(markdown) > MAX_CHARS_ON_THE_LOOP
     assert await chunks_of(markdown) == format_chunks(markdown)
     assert await chunks_of("**a**") == format_chunks("**a**")
 
@@ -305,6 +330,9 @@ def test_what_follows_a_formula_keeps_its_formatting():
     """Offsets are moved with the text, astral characters included."""
     text, entities = formatted(r"😀 **a** $\sqrt{b+c}$ and $\sqrt{x}$ **d** `e`")
     shown = text.encode("utf-16-le")
-    cut = [shown[2 * one.offset : 2 * (one.offset + one.length)].decode("utf-16-le") for one in entities]
+    cut = [
+        shown[2 * one.offset : 2 * (one.offset + one.length)].decode("utf-16-le")
+        for one in entities
+    ]
     assert text == "😀 a √(b+c) and √x d e"
     assert cut == ["a", "√(b+c)", "√x", "d", "e"]

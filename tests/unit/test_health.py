@@ -76,11 +76,16 @@ async def test_the_log_tells_of_changes_only(ask, mongodb, caplog):
     for fault in (None, OSError(), OSError(), None, None):
         mongodb.fault = fault
         await ask("/readyz")
-    assert [record.getMessage() for record in caplog.records] == ["Not ready: mongodb (OSError)", "Ready again"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "Not ready: mongodb (OSError)",
+        "Ready again",
+    ]
 
 
 async def test_one_look_at_the_parts_serves_all_who_ask_in_the_same_second():
-    """C167: neither those who come while the parts are asked, nor those who come just after, ask them again."""
+    """C167: neither those who come while the parts are asked, nor those who come just after, ask
+    them again.
+    """
     asked, answers = 0, asyncio.Event()
 
     async def ping():

@@ -1,4 +1,6 @@
-"""The port as those meet it who mean no good: silent, trickling, in crowds; and as others meet it meanwhile."""
+"""The port as those meet it who mean no good: silent, trickling, in crowds; and as others meet it
+meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ async def is_closed(reader):
     return True
 
 
-# ----------------------------------------------------------------------------------------------------- patience
+# -----------------------------------------------------------------------------------------------------
+# patience
 
 
 async def test_a_connection_that_says_nothing_is_closed():
@@ -105,7 +108,8 @@ async def test_a_head_that_is_too_large_is_refused():
         assert b"200" in await ask(server.port)
 
 
-# ------------------------------------------------------------------------------------------------------ numbers
+# ------------------------------------------------------------------------------------------------------
+# numbers
 
 
 @pytest.fixture
@@ -165,17 +169,25 @@ async def test_a_process_with_few_files_has_few_connections():
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-# --------------------------------------------------------------------------------------------------------- pace
+# ---------------------------------------------------------------------------------------------------------
+# pace
 
 
 async def test_a_crowd_is_answered_in_line_and_updates_pass_it_by():
-    """C167: what is asked all the time takes a bounded part of the process; what Telegram delivers does not wait."""
+    """C167: what is asked all the time takes a bounded part of the process; what Telegram delivers
+    does not wait.
+    """
     loop = asyncio.get_running_loop()
-    async with served() as server, aiohttp.ClientSession(f"http://127.0.0.1:{server.port}") as client:
+    async with (
+        served() as server,
+        aiohttp.ClientSession(f"http://127.0.0.1:{server.port}") as client,
+    ):
 
         async def took(method, path):
             began = loop.time()
-            async with client.request(method, path, data=b"x" if method == "POST" else None) as answer:
+            async with client.request(
+                method, path, data=b"x" if method == "POST" else None
+            ) as answer:
                 assert answer.status == 200
                 return loop.time() - began
 
@@ -192,18 +204,24 @@ async def test_a_crowd_is_answered_in_line_and_updates_pass_it_by():
     assert median(update / probe for update, probe in pairs) < 0.5
 
 
-# --------------------------------------------------------------------------------------------------------- port
+# ---------------------------------------------------------------------------------------------------------
+# port
 
 
 async def test_a_taken_port_is_one_sentence_that_names_the_setting():
     async with served() as first:
-        with pytest.raises(StartError, match=rf"^PORT {first.port} cannot be opened on 127.0.0.1: another") as caught:
+        with pytest.raises(
+            StartError, match=rf"^PORT {first.port} cannot be opened on 127.0.0.1: another"
+        ) as caught:
             await HttpServer("127.0.0.1", first.port, []).__aenter__()
     assert caught.value.__cause__ is None
 
 
 async def test_an_address_of_another_machine_is_one_sentence():
-    with pytest.raises(StartError, match=r"^METRICS_PORT 0 cannot be opened on 192.0.2.1: this machine does not have"):
+    with pytest.raises(
+        StartError,
+        match=r"^METRICS_PORT 0 cannot be opened on 192.0.2.1: this machine does not have",
+    ):
         await HttpServer("192.0.2.1", 0, [], setting="METRICS_PORT").__aenter__()
 
 

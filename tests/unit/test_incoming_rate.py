@@ -1,4 +1,6 @@
-"""How much one person may send: what is honest passes, a flood does not, and neither costs memory without bound."""
+"""How much one person may send: what is honest passes, a flood does not, and neither costs memory
+without bound.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import pytest
 
 from bot.ops.clock import ManualClock
 from bot.owner import Owner
-from bot.telegram.incoming_rate import MAX_PEOPLE, Arrival, IncomingRate
+from bot.telegram.inbound.incoming_rate import MAX_PEOPLE, Arrival, IncomingRate
 
 ANNA, BORIS = Owner(1), Owner(2)
 PER_MINUTE = 20
@@ -26,7 +28,9 @@ def rate(clock):
 
 def admitted(rate, count, kind="content", *, owner=ANNA, first=1, **marks):
     """How many of so many updates that arrive at once are admitted."""
-    return sum(rate.admits(owner, Arrival(first + number, kind, **marks)) for number in range(count))
+    return sum(
+        rate.admits(owner, Arrival(first + number, kind, **marks)) for number in range(count)
+    )
 
 
 def test_a_long_paste_and_an_album_pass_whole(rate):
@@ -35,7 +39,9 @@ def test_a_long_paste_and_an_album_pass_whole(rate):
     assert admitted(rate, 10, first=100) == 10
 
 
-@pytest.mark.parametrize(("kind", "burst"), [("content", 40), ("command", 160), ("press", 160), ("edit", 160)])
+@pytest.mark.parametrize(
+    ("kind", "burst"), [("content", 40), ("command", 160), ("press", 160), ("edit", 160)]
+)
 def test_two_minutes_worth_pass_at_once(rate, kind, burst):
     assert admitted(rate, 2000, kind) == burst
 
@@ -69,7 +75,10 @@ def test_an_update_that_was_admitted_is_admitted_again_and_counts_once(rate):
 def test_what_waited_at_telegram_while_the_bot_was_away_is_no_flood(rate, clock):
     """Sixty messages of an hour, handed over at once: it counts when they were sent."""
     hour_ago = clock.now() - timedelta(hours=1)
-    sent = [Arrival(number, "content", sent_at=hour_ago + timedelta(minutes=number)) for number in range(60)]
+    sent = [
+        Arrival(number, "content", sent_at=hour_ago + timedelta(minutes=number))
+        for number in range(60)
+    ]
     assert [rate.admits(ANNA, arrival) for arrival in sent] == [True] * 60
 
 
@@ -82,7 +91,8 @@ def test_a_flood_that_waited_there_is_one(rate, clock):
 def test_messages_that_arrive_out_of_order_gain_nothing(rate, clock):
     early, late = clock.now(), clock.now() + timedelta(minutes=1)
     taken = [
-        rate.admits(ANNA, Arrival(number, "content", sent_at=late if number % 2 else early)) for number in range(400)
+        rate.admits(ANNA, Arrival(number, "content", sent_at=late if number % 2 else early))
+        for number in range(400)
     ]
     assert sum(taken) <= 40 + PER_MINUTE
 

@@ -1,17 +1,19 @@
-"""How fast Telegram may be called: what has to be said waits as little as it can, courtesies never take its room."""
+"""How fast Telegram may be called: what has to be said waits as little as it can, courtesies never
+take its room.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from bot.telegram.limiter import (
-    COURTESIES,
-    COURTESIES_TO_THE_QUIET,
-    IN_A_GROUP,
-    IN_ALL,
+from bot.telegram.outbound.limiter import (
+    GLOBAL_CALLS_PER_SECOND,
+    GROUP_CALLS_PER_MINUTE,
+    IDLE_AFTER_SECONDS,
     MAX_CHAT_CALLS_PER_SECOND,
-    QUIET,
-    SLOWED,
+    PREVIEW_CALLS_PER_SECOND,
+    PREVIEW_CALLS_TO_IDLE_CHATS,
+    SLOW_MODE_SECONDS,
     Limiter,
 )
 
@@ -37,7 +39,9 @@ def limiter(time):
 
 
 def test_what_has_to_be_said_is_said_at_once(limiter):
-    assert [limiter.reserve(person) for person in range(1, IN_ALL + 1)] == [0.0] * IN_ALL
+    assert [limiter.reserve(person) for person in range(1, GLOBAL_CALLS_PER_SECOND + 1)] == [
+        0.0
+    ] * GLOBAL_CALLS_PER_SECOND
 
 
 def test_one_chat_does_not_use_up_what_all_share(limiter, time):
@@ -46,12 +50,14 @@ def test_one_chat_does_not_use_up_what_all_share(limiter, time):
     assert waits == [float(second) for second in range(3) for _ in range(MAX_CHAT_CALLS_PER_SECOND)]
     assert limiter.reserve(OTHER) == 0
     time.now += 2.5
-    assert [limiter.reserve(person) for person in range(100, 100 + IN_ALL - 6)] == [0.0] * (IN_ALL - 6)
+    assert [
+        limiter.reserve(person) for person in range(100, 100 + GLOBAL_CALLS_PER_SECOND - 6)
+    ] == [0.0] * (GLOBAL_CALLS_PER_SECOND - 6)
 
 
 def test_the_process_as_a_whole_keeps_below_thirty_calls_a_second(limiter):
-    waits = [limiter.reserve(person) for person in range(1, 4 * IN_ALL + 1)]
-    assert waits == [float(second) for second in range(4) for _ in range(IN_ALL)]
+    waits = [limiter.reserve(person) for person in range(1, 4 * GLOBAL_CALLS_PER_SECOND + 1)]
+    assert waits == [float(second) for second in range(4) for _ in range(GLOBAL_CALLS_PER_SECOND)]
 
 
 def test_a_penalty_belongs_to_one_chat(limiter, time):
@@ -64,13 +70,15 @@ def test_a_penalty_belongs_to_one_chat(limiter, time):
     assert limiter.penalty(CHAT) == 0
 
 
-def test_a_chat_that_was_slowed_down_gets_a_call_a_second_for_a_while_and_no_courtesies(limiter, time):
+def test_a_chat_that_was_slowed_down_gets_a_call_a_second_for_a_while_and_no_courtesies(
+    limiter, time
+):
     limiter.penalise(CHAT, 5)
     time.now += 5
     assert [limiter.reserve(CHAT) for _ in range(3)] == [0, 1, 2]
     time.now += 10
     assert not limiter.has_room(CHAT)
-    time.now += SLOWED
+    time.now += SLOW_MODE_SECONDS
     assert limiter.has_room(CHAT)
     assert limiter.reserve(CHAT) == 0
 
@@ -85,22 +93,22 @@ def test_a_courtesy_keeps_its_distance_to_the_call_before_it(limiter, time):
 
 def test_courtesies_leave_room_for_what_has_to_be_said(limiter, time):
     granted = [limiter.has_room(person) for person in range(1, 51)]
-    left = IN_ALL - sum(granted)
-    assert sum(granted) == COURTESIES_TO_THE_QUIET
+    left = GLOBAL_CALLS_PER_SECOND - sum(granted)
+    assert sum(granted) == PREVIEW_CALLS_TO_IDLE_CHATS
     assert [limiter.reserve(100 + person) for person in range(left)] == [0.0] * left
     time.now += 1.1
     assert limiter.has_room(50)
 
 
 def test_who_was_shown_nothing_of_late_comes_before_those_who_were(limiter, time):
-    shown = range(1, COURTESIES + 2)
+    shown = range(1, PREVIEW_CALLS_PER_SECOND + 2)
     assert all(limiter.has_room(person) for person in shown)
     time.now += 1.1
     *served, last = shown
     assert all(limiter.has_room(person) for person in served)
     assert not limiter.has_room(last)
     assert limiter.has_room(99)
-    time.now += QUIET
+    time.now += IDLE_AFTER_SECONDS
     assert limiter.has_room(last)
 
 
@@ -109,7 +117,7 @@ def test_a_group_gets_few_courtesies_a_minute(limiter, time):
     for _ in range(60):
         granted += limiter.has_room(GROUP)
         time.now += 1
-    assert granted == IN_A_GROUP
+    assert granted == GROUP_CALLS_PER_MINUTE
     assert limiter.has_room(GROUP)
 
 

@@ -63,7 +63,9 @@ def log_with_traceback(text):
         lambda secret: logging.getLogger("bot").warning("%s", secret),
         lambda secret: logging.getLogger("bot").warning("%r", {"password": secret}),
         lambda secret: logging.getLogger("httpx").error("https://host/bot%s/getMe", secret),
-        lambda secret: logging.getLogger("bot").error("%s", f"https://host/bot{secret.replace(':', '%3A')}"),
+        lambda secret: logging.getLogger("bot").error(
+            "%s", f"https://host/bot{secret.replace(':', '%3A')}"
+        ),
         lambda secret: log_with_traceback(f"no route to https://host/bot{secret}/getMe"),
         lambda secret: logging.getLogger("bot").error("failed", exc_info=KeyError(secret)),
         lambda secret: logging.getLogger("bot").error("%d", secret),
@@ -73,7 +75,9 @@ def log_with_traceback(text):
 def test_no_planted_secret_reaches_the_log(stream, capsys, say, secret):
     say(secret)
     out = stream.getvalue() + "".join(capsys.readouterr())
-    assert [part for part in ("planted", "pla'nted", "pla\\'nted", "nted%20", "nted @") if part in out] == []
+    assert [
+        part for part in ("planted", "pla'nted", "pla\\'nted", "nted%20", "nted @") if part in out
+    ] == []
 
 
 def test_a_python_warning_is_logged_without_secrets(configured):
@@ -100,9 +104,13 @@ def test_the_longer_of_two_secrets_is_hidden_whole():
     assert logs.redactor(["planted", "planted-token"])("planted-token") == logs.HIDDEN
 
 
-@pytest.mark.parametrize("vendor", ["httpx", "httpcore", "telegram.ext", "anthropic", "pymongo.command", "bottle"])
+@pytest.mark.parametrize(
+    "vendor", ["httpx", "httpcore", "telegram.ext", "anthropic", "pymongo.command", "bottle"]
+)
 def test_vendors_are_heard_from_warning_on(configured, vendor, request):
-    """At lower levels they print requests whole: the token in the address, and what people wrote."""
+    """At lower levels they print requests whole: the token in the address, and what people
+    wrote.
+    """
     stream, logger = configured("console", "DEBUG"), logging.getLogger(vendor)
     request.addfinalizer(lambda: logger.setLevel(logging.NOTSET))
     logger.setLevel(logging.DEBUG)
@@ -155,7 +163,9 @@ async def test_each_task_names_its_own_turn(configured):
 
     await asyncio.gather(turn(1), turn(2))
     entries = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert sorted((entry["message"], entry.get("turn")) for entry in entries if "turn" in entry) == [
+    assert sorted(
+        (entry["message"], entry.get("turn")) for entry in entries if "turn" in entry
+    ) == [
         ("of 1", 1),
         ("of 2", 2),
     ]

@@ -1,4 +1,6 @@
-"""The numbers the bot tells of itself: declared in one place, told at /metrics, about nobody in particular."""
+"""The numbers the bot tells of itself: declared in one place, told at /metrics, about nobody in
+particular.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from bot.ops.http_server import HttpServer
 from bot.ops.metrics import Metrics
 from bot.ports import Request
 from bot.session import Usage
-from bot.store.memory_inbox import MemoryRecord
+from bot.store.memory.inbox import MemoryRecord
 from tests.builders import NOON, lane
 
 USED = Usage(input_tokens=100, output_tokens=20, cache_read_tokens=7, cache_write_tokens=3)
@@ -43,8 +45,13 @@ async def tell(metrics):
                 assert answer.status == 200
                 assert answer.content_type in accept or not accept
                 families = list(text_string_to_metric_families(await answer.text()))
-            samples = [sample for family in families for sample in family.samples if sample.name == name]
-            return {tuple(value for _, value in sorted(sample.labels.items())): sample.value for sample in samples}
+            samples = [
+                sample for family in families for sample in family.samples if sample.name == name
+            ]
+            return {
+                tuple(value for _, value in sorted(sample.labels.items())): sample.value
+                for sample in samples
+            }
 
         yield told
 
@@ -65,7 +72,11 @@ async def test_updates_are_counted_by_kind(metrics, tell):
     await receive({"update_id": 1, "message": {}}, {"update_id": 2, "message": {}})
     await receive({"update_id": 3, "callback_query": {}})
     await receive({"update_id": 4, "something_new": {}})
-    assert await tell("bot_updates_total") == {("message",): 2, ("callback_query",): 1, ("other",): 1}
+    assert await tell("bot_updates_total") == {
+        ("message",): 2,
+        ("callback_query",): 1,
+        ("other",): 1,
+    }
 
 
 async def test_an_update_that_could_not_be_stored_is_not_counted(metrics, tell):
@@ -77,7 +88,7 @@ async def test_an_update_that_could_not_be_stored_is_not_counted(metrics, tell):
     assert await tell("bot_updates_total") == {}
 
 
-class Desk:
+class CommandDependencies:
     """A Frontend with one answer for each kind of batch."""
 
     async def answer(self, batch, run):
@@ -85,25 +96,25 @@ class Desk:
             raise StoreUnavailable
         return "done"
 
-    async def obey(self, batch, run):
+    async def run_command(self, batch, run):
         return "failed"
 
-    async def decline(self, batch, run):
+    async def skip_superseded(self, batch, run):
         return "cancelled"
 
-    async def bury(self, batch, run):
+    async def give_up(self, batch, run):
         return "dead"
 
 
 async def test_batches_are_counted_by_their_fate_and_turns_are_timed(metrics, tell):
-    frontend = MeasuredFrontend(Desk(), metrics)
+    frontend = MeasuredFrontend(CommandDependencies(), metrics)
     run = Run(MemoryRecord(), asyncio.Event())
     ended = [
         await frontend.answer(BATCH, run),
         await frontend.answer(BATCH, run),
-        await frontend.obey(BATCH, run),
-        await frontend.decline(BATCH, run),
-        await frontend.bury(BATCH, run),
+        await frontend.run_command(BATCH, run),
+        await frontend.skip_superseded(BATCH, run),
+        await frontend.give_up(BATCH, run),
     ]
     assert ended == ["done", "done", "failed", "cancelled", "dead"]
     counts = {("done",): 2, ("failed",): 1, ("cancelled",): 1, ("dead",): 1}
@@ -112,24 +123,36 @@ async def test_batches_are_counted_by_their_fate_and_turns_are_timed(metrics, te
 
 
 async def test_what_a_batch_raises_passes_and_is_no_fate(metrics, tell):
-    frontend = MeasuredFrontend(Desk(), metrics)
+    frontend = MeasuredFrontend(CommandDependencies(), metrics)
     with pytest.raises(StoreUnavailable):
-        await frontend.answer(replace(BATCH, claim=replace(BATCH.claim, tries=2)), Run(MemoryRecord(), asyncio.Event()))
+        await frontend.answer(
+            replace(BATCH, claim=replace(BATCH.claim, tries=2)),
+            Run(MemoryRecord(), asyncio.Event()),
+        )
     assert await tell("bot_batches_total") == {}
 
 
 async def test_model_calls_are_counted_by_how_they_ended_and_tokens_by_kind(metrics, tell):
     billed = ModelBusy()
     billed.usage = USED
-    model = MeasuredModel(Scripted(replace(says("hello"), usage=USED), fails(billed), fails(ModelBusy())), metrics)
-    request = Request("big", "You are a bot.", ({"role": "user", "content": [{"type": "text", "text": "hello"}]},))
+    model = MeasuredModel(
+        Scripted(replace(says("hello"), usage=USED), fails(billed), fails(ModelBusy())), metrics
+    )
+    request = Request(
+        "big", "You are a bot.", ({"role": "user", "content": [{"type": "text", "text": "hello"}]},)
+    )
     assert (await model.complete(request, lambda _text: None)).text == "hello"
     for _ in range(2):
         with pytest.raises(ModelBusy):
             await model.complete(request, lambda _text: None)
 
     assert await tell("bot_model_calls_total") == {("end_turn", "big"): 1, ("ModelBusy", "big"): 2}
-    tokens = {("input", "big"): 200, ("output", "big"): 40, ("cache_read", "big"): 14, ("cache_write", "big"): 6}
+    tokens = {
+        ("input", "big"): 200,
+        ("output", "big"): 40,
+        ("cache_read", "big"): 14,
+        ("cache_write", "big"): 6,
+    }
     assert await tell("bot_tokens_total") == tokens
 
 
@@ -137,7 +160,9 @@ async def test_lanes_and_polls_are_asked_when_they_are_told(metrics, tell):
     held, polled = 0, None
     metrics.watch_lanes(lambda: held)
     metrics.watch_polls(lambda: polled)
-    assert [await tell("bot_lanes_held"), await tell("bot_last_poll_timestamp_seconds")] == [{(): 0}] * 2
+    assert [await tell("bot_lanes_held"), await tell("bot_last_poll_timestamp_seconds")] == [
+        {(): 0}
+    ] * 2
     held, polled = 1, NOON
     assert await tell("bot_lanes_held") == {(): 1}
     assert await tell("bot_last_poll_timestamp_seconds") == {(): NOON.timestamp()}

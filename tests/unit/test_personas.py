@@ -8,7 +8,11 @@ from bot.errors import SettingsError
 from bot.settings import Settings
 from bot.settings.personas import Persona
 
-GOOD = {"TELEGRAM_BOT_TOKEN": "4711:token", "ANTHROPIC_API_KEY": "key", "MONGODB_URI": "mongodb://one"}
+GOOD = {
+    "TELEGRAM_BOT_TOKEN": "4711:token",
+    "ANTHROPIC_API_KEY": "key",
+    "MONGODB_URI": "mongodb://one",
+}
 TEACHER = '[teacher]\nname = "Patient teacher"\nprompt = """\nExplain.\n"""\n'
 WRONG = {
     "nothing": "",

@@ -1,4 +1,6 @@
-"""Settings: what the environment may say, and one clear line for everything that is wrong with it."""
+"""Settings: what the environment may say, and one clear line for everything that is wrong with
+it.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,17 @@ def problem(**variables):
 
 def test_three_variables_are_enough():
     settings = read()
-    assert (settings.session_ttl_seconds, settings.model, settings.access) == (1800, "claude-sonnet-5-5", "open")
+    assert (settings.session_ttl_seconds, settings.model, settings.access) == (
+        1800,
+        "claude-sonnet-5-5",
+        "open",
+    )
 
 
 def test_everything_wrong_is_said_at_once_one_line_each():
-    lines = problems({"PORT": "http", "SESSION_TTL_SECONDS": "0", "ACCESS": "ask", "ALLOWED_USER_IDS": "anna"})
+    lines = problems(
+        {"PORT": "http", "SESSION_TTL_SECONDS": "0", "ACCESS": "ask", "ALLOWED_USER_IDS": "anna"}
+    )
     assert [line.split()[0] for line in lines] == [
         "TELEGRAM_BOT_TOKEN",
         "ANTHROPIC_API_KEY",
@@ -56,9 +64,14 @@ def test_an_empty_variable_counts_as_unset(empty):
     assert problem(MONGODB_URI=empty) == "MONGODB_URI is not set: Connection string of MongoDB"
 
 
-@pytest.mark.parametrize("number", ["1.5", "NaN", "inf", "1e3", "-1", "0", "99999999999", "half an hour"])
+@pytest.mark.parametrize(
+    "number", ["1.5", "NaN", "inf", "1e3", "-1", "0", "99999999999", "half an hour"]
+)
 def test_seconds_are_whole_and_within_bounds(number):
-    """MongoDB takes 1.5 and NaN for a TTL, and NaN deletes everything. 0 never means unlimited (C34)."""
+    """MongoDB takes 1.5 and NaN for a TTL, and NaN deletes everything.
+
+    0 never means unlimited (C34).
+    """
     line = problem(SESSION_TTL_SECONDS=number)
     assert line == "SESSION_TTL_SECONDS must be a whole number, 1 to 31536000"
 
@@ -85,7 +98,9 @@ def test_no_time_to_resume_means_none():
 
 def test_the_archive_outlives_every_session():
     line = problem(ARCHIVE_DAYS="37")
-    assert line.startswith("ARCHIVE_DAYS must be at least 38: SESSION_MAX_AGE_SECONDS + SESSION_TTL_SECONDS")
+    assert line.startswith(
+        "ARCHIVE_DAYS must be at least 38: SESSION_MAX_AGE_SECONDS + SESSION_TTL_SECONDS"
+    )
     assert read(ARCHIVE_DAYS="38").archive_days == 38
 
 
@@ -122,9 +137,13 @@ def test_user_ids_are_positive_numbers(ids):
     assert problem(ADMIN_USER_IDS=ids).startswith("ADMIN_USER_IDS must be Telegram user ids")
 
 
-@pytest.mark.parametrize("token", ["planted", "planted:4711", "4711:", "4711:plan ted", "4711/planted"])
+@pytest.mark.parametrize(
+    "token", ["planted", "planted:4711", "4711:", "4711:plan ted", "4711/planted"]
+)
 def test_a_token_looks_like_one(token):
-    assert problem(TELEGRAM_BOT_TOKEN=token).startswith("TELEGRAM_BOT_TOKEN must look like digits:letters")
+    assert problem(TELEGRAM_BOT_TOKEN=token).startswith(
+        "TELEGRAM_BOT_TOKEN must look like digits:letters"
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +151,10 @@ def test_a_token_looks_like_one(token):
 )
 def test_a_placeholder_of_the_sample_is_refused(name):
     """C120."""
-    assert problem(**{name: "1:put-your-value-here"}) == f"{name} still holds the placeholder of .env.example"
+    assert (
+        problem(**{name: "1:put-your-value-here"})
+        == f"{name} still holds the placeholder of .env.example"
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,17 +181,30 @@ def test_an_address_is_the_root_of_an_api(name, address, said):
 
 
 def test_an_address_may_have_a_path_and_loses_its_last_slash():
-    assert read(ANTHROPIC_BASE_URL="https://proxy.example/models/").anthropic_base_url == "https://proxy.example/models"
+    assert (
+        read(ANTHROPIC_BASE_URL="https://proxy.example/models/").anthropic_base_url
+        == "https://proxy.example/models"
+    )
 
 
 def test_a_key_is_needed_by_its_own_provider_only():
-    assert problem(ANTHROPIC_API_KEY="") == "ANTHROPIC_API_KEY is not set, and api.anthropic.com wants a key"
-    assert read(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="http://localhost:8000").anthropic_api_key is None
+    assert (
+        problem(ANTHROPIC_API_KEY="")
+        == "ANTHROPIC_API_KEY is not set, and api.anthropic.com wants a key"
+    )
+    assert (
+        read(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="http://localhost:8000").anthropic_api_key
+        is None
+    )
 
 
-@pytest.mark.parametrize("uri", ["localhost:27017", "http://localhost", "mongodb://", "mongodb:///bot"])
+@pytest.mark.parametrize(
+    "uri", ["localhost:27017", "http://localhost", "mongodb://", "mongodb:///bot"]
+)
 def test_a_mongodb_address_names_a_host(uri):
-    assert problem(MONGODB_URI=uri).startswith("MONGODB_URI must begin with mongodb:// or mongodb+srv://")
+    assert problem(MONGODB_URI=uri).startswith(
+        "MONGODB_URI must begin with mongodb:// or mongodb+srv://"
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,8 +228,14 @@ def test_the_line_says_what_would_be_right(name, value, said):
         ("https://", "must be an http:// or https:// address"),
         ("https://[::1", "must be an http:// or https:// address"),
         ("https://bot.example.org:99999", "must be an http:// or https:// address"),
-        ("https://anna:s3cret@bot.example.org", "must be a plain address, without a user name, '?' or '#'"),
-        ("http://bot.example.org", "must be an https:// address: Telegram delivers to nothing else"),
+        (
+            "https://anna:s3cret@bot.example.org",
+            "must be a plain address, without a user name, '?' or '#'",
+        ),
+        (
+            "http://bot.example.org",
+            "must be an https:// address: Telegram delivers to nothing else",
+        ),
     ],
     ids=["no scheme", "no host", "torn", "no such port", "a user name", "not encrypted"],
 )
@@ -203,10 +244,13 @@ def test_the_webhook_has_an_address_that_telegram_can_use(url, said):
 
 
 @pytest.mark.parametrize(
-    "url", ["https://bot.example.org", "https://bot.example.org:8443/telegram", "http://127.0.0.1:8080/t"]
+    "url",
+    ["https://bot.example.org", "https://bot.example.org:8443/telegram", "http://127.0.0.1:8080/t"],
 )
 def test_a_webhook_is_where_its_url_says(url):
-    """Telegram delivers to https only; a Bot API server on the same machine may use the loopback."""
+    """Telegram delivers to https only; a Bot API server on the same machine may use the
+    loopback.
+    """
     assert read(WEBHOOK_URL=url, WEBHOOK_SECRET=HOOK).webhook_url == url
 
 
@@ -241,7 +285,10 @@ def test_a_webhook_needs_a_secret():
     ids=["space", "sign", "ж", "long", "can be guessed"],
 )
 def test_the_secret_is_one_that_telegram_takes(secret):
-    said = "WEBHOOK_SECRET must be 32 to 256 letters, digits, _ and -: make it with `openssl rand -hex 32`"
+    said = (
+        "WEBHOOK_SECRET must be 32 to 256 letters, digits, _ and -: make it with `openssl "
+        "rand -hex 32`"
+    )
     assert problem(WEBHOOK_SECRET=secret) == said
 
 
@@ -270,7 +317,9 @@ def test_the_prompt_file_must_hold_text(tmp_path):
     binary.write_bytes(b"\xff\xfe")
     assert read(SYSTEM_PROMPT_FILE=str(prompt)).system_prompt_file == prompt
     for path in (empty, binary, tmp_path, tmp_path / "absent"):
-        assert problem(SYSTEM_PROMPT_FILE=str(path)).startswith("SYSTEM_PROMPT_FILE must name a file with text")
+        assert problem(SYSTEM_PROMPT_FILE=str(path)).startswith(
+            "SYSTEM_PROMPT_FILE must name a file with text"
+        )
 
 
 def test_no_line_repeats_a_value():
@@ -292,7 +341,9 @@ def test_secrets_are_known_in_every_form_a_vendor_may_print():
 
 
 def test_no_password_and_no_key_are_no_secrets():
-    settings = read(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="http://m", MONGODB_URI="mongodb://a,b/?x=y:z")
+    settings = read(
+        ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="http://m", MONGODB_URI="mongodb://a,b/?x=y:z"
+    )
     assert set(settings.secrets) == {TOKEN, "planted-token", "mongodb://a,b/?x=y:z"}
 
 
@@ -310,4 +361,6 @@ def test_the_model_is_left_alone_unless_told(name):
 def test_a_gateway_may_want_the_other_header():
     """C122: one kind of credential, by explicit setting."""
     assert read(ANTHROPIC_CREDENTIAL="x-api-key").anthropic_credential == "x-api-key"
-    assert problem(ANTHROPIC_CREDENTIAL="both") == "ANTHROPIC_CREDENTIAL must be bearer or x-api-key"
+    assert (
+        problem(ANTHROPIC_CREDENTIAL="both") == "ANTHROPIC_CREDENTIAL must be bearer or x-api-key"
+    )

@@ -9,13 +9,25 @@ import pytest
 from bot.agent.toolbox.mcp import mcp_toolsets
 from tests.unit.test_settings import problem, read
 
-WIKI = {"name": "wiki", "url": "https://mcp.example.org/planted-path", "authorization_token": "planted-token"}
-SHAPE = 'must be a JSON list of objects with "name" and "url", and perhaps "authorization_token" and "tools"'
+WIKI = {
+    "name": "wiki",
+    "url": "https://mcp.example.org/planted-path",
+    "authorization_token": "planted-token",
+}
+SHAPE = (
+    'must be a JSON list of objects with "name" and "url", and perhaps "authorization_token" '
+    'and "tools"'
+)
 
 
 def test_servers_are_read_and_their_secrets_known_to_the_log():
-    settings = read(MCP_SERVERS=json.dumps([WIKI, {"name": "maps", "url": "https://maps.example.org"}]))
-    assert [(server.name, server.tools) for server in settings.mcp_servers] == [("wiki", ()), ("maps", ())]
+    settings = read(
+        MCP_SERVERS=json.dumps([WIKI, {"name": "maps", "url": "https://maps.example.org"}])
+    )
+    assert [(server.name, server.tools) for server in settings.mcp_servers] == [
+        ("wiki", ()),
+        ("maps", ()),
+    ]
     assert {"planted-token", WIKI["url"]} < set(settings.secrets)
     assert "planted" not in f"{settings!r} {settings} {settings.model_dump()}"
 
@@ -33,7 +45,10 @@ def test_servers_are_read_and_their_secrets_known_to_the_log():
         (json.dumps([{**WIKI, "authorization_token": 7}]), SHAPE),
         (json.dumps([{**WIKI, "tools": []}]), SHAPE),
         (json.dumps([{**WIKI, "tools": [1]}]), SHAPE),
-        (json.dumps([{**WIKI, "name": "planted name"}]), "holds a name that is not 1 to 64 letters, digits, _ and -"),
+        (
+            json.dumps([{**WIKI, "name": "planted name"}]),
+            "holds a name that is not 1 to 64 letters, digits, _ and -",
+        ),
         (
             json.dumps([{**WIKI, "url": "http://planted"}]),
             "holds an address that is not https://, which is all that the provider reaches",
@@ -52,7 +67,11 @@ def test_a_host_that_is_not_known_to_ask_them_is_refused():
 
 
 def test_of_a_server_all_tools_are_offered_or_those_that_are_named():
-    settings = read(MCP_SERVERS=json.dumps([WIKI, {"name": "maps", "url": "https://m.example", "tools": ["route"]}]))
+    settings = read(
+        MCP_SERVERS=json.dumps(
+            [WIKI, {"name": "maps", "url": "https://m.example", "tools": ["route"]}]
+        )
+    )
     assert mcp_toolsets(settings.mcp_servers) == (
         {"type": "mcp_toolset", "mcp_server_name": "wiki"},
         {

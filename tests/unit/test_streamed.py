@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.streamed import MAX_DEPTH, StreamedMessage, parse_arguments
-from bot.demo.claude.garbled import GARBLED
 from bot.ports import Completion
 from bot.session import Usage
+from bot.standins.claude.garbled import GARBLED
 
 START = {"type": "message_start", "message": {"usage": {"input_tokens": 7, "output_tokens": 1}}}
 
@@ -25,7 +25,9 @@ def block(index, opening, *deltas):
 
 def call(*pieces, kind="tool_use", **more):
     opening = {"type": kind, "id": "toolu_1", "name": "echo", "input": {}, **more}
-    return block(0, opening, *({"type": "input_json_delta", "partial_json": piece} for piece in pieces))
+    return block(
+        0, opening, *({"type": "input_json_delta", "partial_json": piece} for piece in pieces)
+    )
 
 
 def stop(reason="end_turn", **usage):
@@ -58,9 +60,9 @@ def test_thinking_and_its_signature_come_back_byte_for_byte():
     thought = " I wonder…\n\u2028 \t"
     deltas = [{"type": "thinking_delta", "thinking": piece} for piece in (thought[:4], thought[4:])]
     signed = {"type": "signature_delta", "signature": "EqQB=="}
-    assert content(*block(0, {"type": "thinking", "thinking": "", "signature": ""}, *deltas, signed)) == (
-        {"type": "thinking", "thinking": thought, "signature": "EqQB=="},
-    )
+    assert content(
+        *block(0, {"type": "thinking", "thinking": "", "signature": ""}, *deltas, signed)
+    ) == ({"type": "thinking", "thinking": thought, "signature": "EqQB=="},)
 
 
 WHOLE = {
@@ -96,7 +98,9 @@ def test_a_null_among_arguments_is_an_argument():
     assert found == {"type": "tool_use", "id": "toolu_1", "name": "echo", "input": {"words": None}}
 
 
-@pytest.mark.parametrize("pieces", [(), ("",), ("{}",)], ids=["nothing", "an empty piece", "an empty object"])
+@pytest.mark.parametrize(
+    "pieces", [(), ("",), ("{}",)], ids=["nothing", "an empty piece", "an empty object"]
+)
 def test_a_call_without_arguments_is_whole(pieces):
     completion = Heard().read(START, *call(*pieces), stop("tool_use"))
     assert (completion.content[0]["input"], completion.malformed) == ({}, frozenset())
@@ -123,7 +127,11 @@ def test_what_is_not_one_whole_object_is_malformed_and_leaves_an_empty_one(writt
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
@@ -146,11 +154,22 @@ def test_pieces_are_told_as_they_come():
     heard = Heard()
     heard.read(
         START,
-        *block(0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "hm"}),
-        *block(1, {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}),
+        *block(
+            0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "hm"}
+        ),
+        *block(
+            1, {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+        ),
         *block(2, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Yes."}),
-        {"type": "content_block_start", "content_block": {"type": "tool_use", "id": "t", "name": "echo"}},
-        {"type": "content_block_delta", "index": 3, "delta": {"type": "input_json_delta", "partial_json": '{"w'}},
+        {
+            "type": "content_block_start",
+            "content_block": {"type": "tool_use", "id": "t", "name": "echo"},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 3,
+            "delta": {"type": "input_json_delta", "partial_json": '{"w'},
+        },
     )
     assert heard.told == [
         ("start", Usage(input_tokens=7, output_tokens=1)),
@@ -163,16 +182,28 @@ def test_pieces_are_told_as_they_come():
 
 
 def test_reports_of_usage_are_sums_and_keep_what_they_leave_out():
-    message = {"usage": {"input_tokens": 7, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 3}}
+    message = {
+        "usage": {
+            "input_tokens": 7,
+            "cache_read_input_tokens": 90,
+            "cache_creation_input_tokens": 3,
+        }
+    }
     later = stop(output_tokens=12, input_tokens=9, cache_read_input_tokens=None)
     completion = Heard().read({"type": "message_start", "message": message}, later)
     assert completion.usage == Usage(9, 12, 90, 3)
 
 
 def test_what_nobody_knows_is_passed_over():
-    odd = {"type": "content_block_delta", "index": 0, "delta": {"type": "smell_delta", "smell": "tea"}}
+    odd = {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "smell_delta", "smell": "tea"},
+    }
     text = block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Yes."})
-    assert content({"type": "ping"}, {"type": "weather"}, *text, odd) == ({"type": "text", "text": "Yes."},)
+    assert content({"type": "ping"}, {"type": "weather"}, *text, odd) == (
+        {"type": "text", "text": "Yes."},
+    )
 
 
 def test_a_message_without_usage_or_an_end_of_its_blocks_is_whole_all_the_same():
@@ -180,7 +211,9 @@ def test_a_message_without_usage_or_an_end_of_its_blocks_is_whole_all_the_same()
     begun = {"type": "message_start", "message": {}}
     opened = {"type": "content_block_start", "content_block": {"type": "text", "text": "Yes."}}
     ended = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
-    assert Heard().read(begun, opened, ended) == Completion(({"type": "text", "text": "Yes."},), "end_turn", Usage())
+    assert Heard().read(begun, opened, ended) == Completion(
+        ({"type": "text", "text": "Yes."},), "end_turn", Usage()
+    )
 
 
 BROKEN: dict[str, object] = {
@@ -188,10 +221,24 @@ BROKEN: dict[str, object] = {
     "a list": [],
     "no object": None,
     "no index": {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "a"}},
-    "a wrong index": {"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "a"}},
-    "text that is none": {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 1}},
-    "a call without an id": {"type": "content_block_start", "content_block": {"type": "tool_use", "name": "echo"}},
-    "a call without a name": {"type": "content_block_start", "content_block": {"type": "tool_use", "id": "t"}},
+    "a wrong index": {
+        "type": "content_block_delta",
+        "index": 7,
+        "delta": {"type": "text_delta", "text": "a"},
+    },
+    "text that is none": {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "text_delta", "text": 1},
+    },
+    "a call without an id": {
+        "type": "content_block_start",
+        "content_block": {"type": "tool_use", "name": "echo"},
+    },
+    "a call without a name": {
+        "type": "content_block_start",
+        "content_block": {"type": "tool_use", "id": "t"},
+    },
     "a call with a number for a name": {
         "type": "content_block_start",
         "content_block": {"type": "tool_use", "id": "t", "name": 1},

@@ -14,7 +14,7 @@ from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import STATUS, Toolbox
-from bot.store.memory import MemoryArchive, MemoryNotes, MemorySessions
+from bot.store.memory.stores import MemoryArchive, MemoryNotes, MemorySessions
 from bot.texts import LANGUAGES, duration, language_of, table, text
 from tests.builders import ALIVE
 
@@ -29,12 +29,18 @@ def test_no_sentence_is_too_long_for_where_it_is_shown(language):
 
 
 def test_russian_is_not_english():
-    same = {key for key, sentence in table("ru").items() if not re.search("[а-яё]", sentence, re.IGNORECASE)}
+    same = {
+        key
+        for key, sentence in table("ru").items()
+        if not re.search("[а-яё]", sentence, re.IGNORECASE)
+    }
     assert same == set()
 
 
 def test_every_notice_in_the_code_has_a_sentence():
-    """Only keys that are written out can be checked here; the tests of their callers see the others."""
+    """Only keys that are written out can be checked here; the tests of their callers see the
+    others.
+    """
     trees = (ast.parse(path.read_text(encoding="utf-8")) for path in BOT.rglob("*.py"))
     calls = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call))
     keys = {
@@ -105,4 +111,6 @@ def test_every_tool_has_words_for_what_it_does():
         *plan_tools(),
         *search_tools(MemorySessions(), MemoryArchive(), lambda: ALIVE),
     )
-    assert {tool.status for tool in tools} | {STATUS, Toolbox().status_of("web_search")} <= table("en").keys()
+    assert {tool.status for tool in tools} | {STATUS, Toolbox().status_of("web_search")} <= table(
+        "en"
+    ).keys()

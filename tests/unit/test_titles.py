@@ -1,11 +1,13 @@
-"""A Session's title: the first words of its first message, in any script, and never half a character."""
+"""A Session's title: the first words of its first message, in any script, and never half a
+character.
+"""
 
 from __future__ import annotations
 
 import pytest
 import regex
 
-from bot.legible import MAX_TITLE, title
+from bot.plain_text import MAX_TITLE, title
 
 FAMILY = "👩‍👩‍👧‍👦"
 ACCENTED = "e\u0301"
@@ -16,7 +18,9 @@ def clusters(text):
     return regex.findall(r"\X", text)
 
 
-@pytest.mark.parametrize("text", ["Hello", "a" * MAX_TITLE, FAMILY * MAX_TITLE, ACCENTED * MAX_TITLE, "", "  "])
+@pytest.mark.parametrize(
+    "text", ["Hello", "a" * MAX_TITLE, FAMILY * MAX_TITLE, ACCENTED * MAX_TITLE, "", "  "]
+)
 def test_what_fits_is_the_title(text):
     assert title(text) == text.strip()
 
@@ -35,7 +39,18 @@ def test_what_fits_is_the_title(text):
         "क्षत्रिय" * 40,
         "a " + "b" * 200,
     ],
-    ids=["link", "finnish", "chinese", "japanese", "thai", "families", "accents", "flags", "hindi", "one short word"],
+    ids=[
+        "link",
+        "finnish",
+        "chinese",
+        "japanese",
+        "thai",
+        "families",
+        "accents",
+        "flags",
+        "hindi",
+        "one short word",
+    ],
 )
 def test_a_title_without_blanks_is_cut_between_characters(text):
     """C151: never "…" alone, never half of what a reader takes for one character."""

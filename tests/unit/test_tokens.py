@@ -15,8 +15,8 @@ def by_words(text):
     return text.split()
 
 
-def encoder(encode=by_words, chunk=50_000, inline=100, most=10**9):
-    return lambda: Encoder(encode, chunk, inline, most)
+def encoder(encode=by_words, chunk=50_000, inline=100, maximum=10**9):
+    return lambda: Encoder(encode, chunk, inline, maximum)
 
 
 def failing(error):
@@ -27,11 +27,20 @@ def failing(error):
 
 
 async def test_text_is_counted_by_the_first_encoder_that_loads():
-    tokens = Tokens([failing(ModuleNotFoundError()), failing(ValueError()), encoder(), failing(AssertionError())])
+    tokens = Tokens(
+        [
+            failing(ModuleNotFoundError()),
+            failing(ValueError()),
+            encoder(),
+            failing(AssertionError()),
+        ]
+    )
     assert await tokens("one two three") == 3
 
 
-@pytest.mark.parametrize(("text", "count"), [("", 0), ("abcdefgh", 3), ("привет", 3), ("\ud800", 1)], ids=repr)
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 0), ("abcdefgh", 3), ("привет", 3), ("\ud800", 1)], ids=repr
+)
 async def test_without_any_encoder_a_rule_of_thumb_counts(text, count):
     """C77"""
     assert await Tokens([failing(OSError())])(text) == rough(text) == count
@@ -78,7 +87,7 @@ async def test_an_encoder_never_gets_more_than_it_can_bear():
 
 
 async def test_what_a_slow_encoder_does_not_get_to_is_estimated():
-    assert await Tokens([encoder(str, most=10)])("x" * 40) == 10 + rough("x" * 30)
+    assert await Tokens([encoder(str, maximum=10)])("x" * 40) == 10 + rough("x" * 30)
 
 
 async def test_a_text_the_encoder_refuses_is_estimated():
@@ -92,9 +101,17 @@ async def test_a_message_costs_its_words_calls_results_and_pictures():
     async def count(text):
         return len(text.split())
 
-    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x" * 10_000}}
+    picture = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "x" * 10_000},
+    }
     words = await message_tokens(count, [text("one two")])
-    call = {"type": "tool_use", "id": "toolu_1", "name": "recall", "input": {"words": "tea and cake"}}
+    call = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "recall",
+        "input": {"words": "tea and cake"},
+    }
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "tea and cake"}
     assert words == 4 + 2
     assert await message_tokens(count, [text("one two"), picture]) == words + 1_600

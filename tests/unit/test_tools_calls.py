@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from bot.agent.calls import Calls, cap
 from bot.agent.limits import Limits
+from bot.agent.tool_runner import ToolRunner, cap
 from bot.agent.tools import Toolbox
 from bot.errors import ToolFailed
 from tests.agents import tool, tool_context
@@ -21,7 +21,9 @@ def call(name="echo", position=0, **arguments):
 
 
 async def answer(*calls, tools=(), **limits):
-    return await Calls(Toolbox(tools or [tool()]), tool_context(turn=77), Limits(**limits)).answer(calls)
+    return await ToolRunner(
+        Toolbox(tools or [tool()]), tool_context(turn=77), Limits(**limits)
+    ).answer(calls)
 
 
 def raising(error):
@@ -42,7 +44,9 @@ async def test_what_a_tool_says_of_its_failure_is_for_the_model():
     assert result["content"] == "There is no such note."
 
 
-@pytest.mark.parametrize("error", [RuntimeError(SECRET), KeyError(SECRET), OSError(SECRET), ZeroDivisionError()])
+@pytest.mark.parametrize(
+    "error", [RuntimeError(SECRET), KeyError(SECRET), OSError(SECRET), ZeroDivisionError()]
+)
 async def test_the_text_of_a_foreign_exception_reaches_neither_the_model_nor_the_log(error, caplog):
     with caplog.at_level(logging.DEBUG):
         (result,) = await answer(call("fail", words="pin 1234"), tools=[raising(error)])
@@ -55,7 +59,9 @@ async def test_the_text_of_a_foreign_exception_reaches_neither_the_model_nor_the
 
 
 async def test_one_failure_does_not_touch_the_other_calls():
-    results = await answer(call("fail"), call(position=1, words="tea"), tools=[raising(ValueError()), tool()])
+    results = await answer(
+        call("fail"), call(position=1, words="tea"), tools=[raising(ValueError()), tool()]
+    )
     assert [result.get("is_error", False) for result in results] == [True, False]
 
 

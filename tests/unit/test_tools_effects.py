@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.agent.calls import Calls
 from bot.agent.limits import Limits
 from bot.agent.scripted import Scripted, calls, says
+from bot.agent.tool_runner import ToolRunner
 from bot.agent.tools import MAX_RESULT_CHARS, Toolbox
 from bot.errors import LaneLost, StoreUnavailable, ToolFailed
-from bot.store.memory_inbox import MemoryRecord
-from tests.agents import Screen, a_run, agent, tool, tool_context
+from bot.store.memory.inbox import MemoryRecord
+from tests.agents import StreamedText, a_run, agent, tool, tool_context
 from tests.builders import ANNA, question, session
 
 
@@ -103,7 +103,9 @@ async def test_other_arguments_and_other_turns_are_other_calls():
     await use(record, "tea")
     await use(record, "milk")
     await use(record, "tea", turn=2)
-    assert [event for event in record.events if isinstance(event, str) and event.startswith("sent")] == [
+    assert [
+        event for event in record.events if isinstance(event, str) and event.startswith("sent")
+    ] == [
         "sent tea",
         "sent milk",
         "sent tea",
@@ -148,7 +150,9 @@ async def test_without_a_lease_nothing_happens_and_the_turn_ends():
         await use(record)
     call = {"type": "tool_use", "id": "toolu_1", "name": "send", "input": {"words": "tea"}}
     with pytest.raises(LaneLost):
-        await Calls(Toolbox([sending(record)]), tool_context(record=record), Limits()).answer([call])
+        await ToolRunner(Toolbox([sending(record)]), tool_context(record=record), Limits()).answer(
+            [call]
+        )
     assert record.events == ["lease", "lease"]
 
 
@@ -160,12 +164,16 @@ async def test_an_effect_that_cannot_be_recorded_does_not_happen():
 
 
 async def test_a_turn_that_runs_again_tells_the_model_what_came_of_the_first():
-    """The whole way: the first run died after the tool had acted, the second one has the same record."""
+    """The whole way: the first run died after the tool had acted, the second one has the same
+    record.
+    """
     record = Ledger()
     heard = []
     for _ in range(2):
         model = Scripted(calls("send", words="tea"), says("Well."))
-        await agent(model, sending(record)).run(ANNA, session(), question(), Screen(), a_run(record))
+        await agent(model, sending(record)).run(
+            ANNA, session(), question(), StreamedText(), a_run(record)
+        )
         heard.append(model.requests[1].messages[-1]["content"][0])
     assert [(result["content"], "is_error" in result) for result in heard] == [("Sent.", False)] * 2
     assert record.events.count("sent tea") == 1

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from bot.agent.toolbox.notes import MOST_NOTES, notes_tools
+from bot.agent.toolbox.notes import MAX_NOTES, notes_tools
 from bot.agent.tools import Toolbox
 from bot.errors import ToolFailed
 from bot.ports import Note
-from bot.store.memory import MemoryNotes
+from bot.store.memory.stores import MemoryNotes
 from tests.agents import tool_context
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, GROUP, NOON
 
@@ -81,7 +81,9 @@ async def test_a_foreign_id_is_as_unknown_as_any(use):
     assert "secret" in await kept(use)
 
 
-@pytest.mark.parametrize("context", [ANNA_IN_GROUP, BORIS_IN_GROUP], ids=["in a group", "another owner"])
+@pytest.mark.parametrize(
+    "context", [ANNA_IN_GROUP, BORIS_IN_GROUP], ids=["in a group", "another owner"]
+)
 async def test_private_notes_do_not_surface(use, context):
     """C55"""
     await use("remember", text="secret")
@@ -101,7 +103,7 @@ async def test_some_texts_are_no_notes(use, text):
 
 async def test_notes_have_an_end():
     notes = MemoryNotes()
-    for number in range(MOST_NOTES):
+    for number in range(MAX_NOTES):
         await notes.add(ANNA, ANNAS_CHAT, Note(str(number), "tea", NOON))
     with pytest.raises(ToolFailed, match="forget some"):
         await Toolbox(notes_tools(notes)).run(ANNAS, "remember", {"text": "one too many"})

@@ -37,7 +37,9 @@ def test_a_parameter_that_names_a_person_or_a_place_is_refused(name):
     assert name in refused(model(**{name: (str, ...)}))
 
 
-@pytest.mark.parametrize("name", ["note_id", "query", "user_query", "title", "grid", "thread_title", "id", "words"])
+@pytest.mark.parametrize(
+    "name", ["note_id", "query", "user_query", "title", "grid", "thread_title", "id", "words"]
+)
 def test_other_parameters_are_welcome(name):
     assert Toolbox([tool(arguments=model(**{name: (str, ...)}))]).specs
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from bot.agent.toolbox.search import EXCERPT_CHARS, MOST_HITS, search_tools
+from bot.agent.toolbox.search import EXCERPT_CHARS, MAX_HITS, search_tools
 from bot.agent.tools import Toolbox
 from bot.errors import ToolFailed
-from bot.store.memory import MemoryArchive, MemorySessions
+from bot.store.memory.stores import MemoryArchive, MemorySessions
 from tests.agents import tool_context
 from tests.builders import ALIVE, ANNA, ANNAS_CHAT, BORIS, GROUP, NOON, message, session
 
@@ -19,12 +19,20 @@ PRIVATE, IN_GROUP = "a" * 32, "b" * 32
 
 @pytest.fixture
 async def talks():
-    """Anna's private Session, of which seq 0 is archived, and hers in a group; Boris has one there, too."""
+    """Anna's private Session, of which seq 0 is archived, and hers in a group; Boris has one there,
+    too.
+    """
     sessions, archive = MemorySessions(), MemoryArchive()
-    await sessions.create(ANNA, session(PRIVATE, messages=[message(1, 1, "assistant", "A heron, how nice.")]))
+    await sessions.create(
+        ANNA, session(PRIVATE, messages=[message(1, 1, "assistant", "A heron, how nice.")])
+    )
     await archive.add(ANNA, PRIVATE, [message(0, words="I saw a heron at the lake.")])
-    await sessions.create(ANNA, session(IN_GROUP, place=GROUP, messages=[message(0, words="A public heron.")]))
-    await sessions.create(BORIS, session("c" * 32, BORIS, GROUP, messages=[message(0, words="Boris' heron.")]))
+    await sessions.create(
+        ANNA, session(IN_GROUP, place=GROUP, messages=[message(0, words="A public heron.")])
+    )
+    await sessions.create(
+        BORIS, session("c" * 32, BORIS, GROUP, messages=[message(0, words="Boris' heron.")])
+    )
     return sessions, archive
 
 
@@ -62,10 +70,13 @@ async def test_a_message_that_is_archived_and_still_stands_is_shown_once(talks, 
 
 async def test_much_is_found_and_little_is_shown(talks, search):
     _, archive = talks
-    many = [replace(message(seq, words=f"crane {seq}"), at=NOON + timedelta(seconds=seq)) for seq in range(10, 60)]
+    many = [
+        replace(message(seq, words=f"crane {seq}"), at=NOON + timedelta(seconds=seq))
+        for seq in range(10, 60)
+    ]
     await archive.add(ANNA, PRIVATE, many)
     lines = (await search("crane")).splitlines()[1:-1]
-    assert len(lines) == MOST_HITS
+    assert len(lines) == MAX_HITS
     assert lines[0].endswith("crane 59")
 
 
@@ -87,7 +98,9 @@ async def test_nothing_found_says_so(search):
     assert (await search("flamingo")).startswith("Nothing")
 
 
-@pytest.mark.parametrize("words", ["", "  ", "a b c d e f g h i", "x" * 300], ids=["empty", "blank", "many", "long"])
+@pytest.mark.parametrize(
+    "words", ["", "  ", "a b c d e f g h i", "x" * 300], ids=["empty", "blank", "many", "long"]
+)
 async def test_a_senseless_search_is_refused(search, words):
     with pytest.raises(ToolFailed):
         await search(words)

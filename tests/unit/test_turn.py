@@ -10,7 +10,7 @@ import pytest
 
 from bot.agent.answers import INTERRUPTED
 from bot.agent.scripted import breaks, calls, fails, hangs, says
-from bot.compaction import Triggers
+from bot.compaction import CompactionPolicy
 from bot.errors import ModelBusy, ModelRefused, PromptTooLong, SessionGone, TooLate
 from bot.ports import Correction, Question
 from bot.session import Summary, words
@@ -20,11 +20,11 @@ from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, NOON, que
 class Meanwhile:
     """A model during whose call something else happens."""
 
-    def __init__(self, model, deed):
-        self.model, self.deed = model, deed
+    def __init__(self, model, operation):
+        self.model, self.operation = model, operation
 
     async def complete(self, request, on_text, *more):
-        await self.deed()
+        await self.operation()
         return await self.model.complete(request, on_text, *more)
 
 
@@ -43,9 +43,9 @@ def said(session):
 
 async def test_a_turn_is_committed_whole_and_then_answered(house):
     at = house(says("Hello, Anna!"))
-    screen = await at.ask("I am Anna.")
+    streamed = await at.ask("I am Anna.")
 
-    assert screen.delivered == ["Hello, Anna!"]
+    assert streamed.delivered == ["Hello, Anna!"]
     session = await at.active()
     assert said(session) == [("user", "I am Anna."), ("assistant", "Hello, Anna!")]
     assert (session.revision, session.next_seq, session.title) == (1, 2, "I am Anna.")
@@ -57,8 +57,14 @@ async def test_the_next_turn_gets_what_was_said_before(house):
     at.open()  # another process
     await at.ask("Who am I?")
 
-    texts = [block["text"] for message in at.model.requests[1].messages for block in message["content"]]
-    assert [line for line in texts if not line.startswith("<sent")] == ["I am Anna.", "Hello, Anna!", "Who am I?"]
+    texts = [
+        block["text"] for message in at.model.requests[1].messages for block in message["content"]
+    ]
+    assert [line for line in texts if not line.startswith("<sent")] == [
+        "I am Anna.",
+        "Hello, Anna!",
+        "Who am I?",
+    ]
 
 
 async def test_people_and_places_do_not_share_a_session(house):
@@ -68,15 +74,17 @@ async def test_people_and_places_do_not_share_a_session(house):
     of_boris = await at.ask("private to Boris", BORIS, BORIS_CHAT)
     of_boris_in_group = await at.ask("in the group", BORIS, GROUP)
 
-    for screen in (in_group, of_boris, of_boris_in_group):
-        assert screen.delivered == ["1 messages"]
+    for streamed in (in_group, of_boris, of_boris_in_group):
+        assert streamed.delivered == ["1 messages"]
 
 
 async def test_a_tool_call_is_stored_with_its_result(house):
     at = house(calls("remember", text="likes tea"), says("Noted."))
     await at.ask("Remember that I like tea.")
 
-    kinds = [[block["type"] for block in message.content] for message in (await at.active()).messages]
+    kinds = [
+        [block["type"] for block in message.content] for message in (await at.active()).messages
+    ]
     assert kinds == [["text"], ["tool_use"], ["tool_result"], ["text"]]
     assert [note.text for note in await at.notes.of(ANNA, ANNAS_CHAT)] == ["likes tea"]
 
@@ -92,20 +100,28 @@ async def test_a_failed_turn_leaves_no_trace(house):
 
 
 async def test_ten_turns_of_which_three_were_asked_twice_are_ten_turns(house):
-    """C18: an overload, a torn stream, a prompt that was too long: nothing stays of it, and no words are doubled."""
+    """C18: an overload, a torn stream, a prompt that was too long: nothing stays of it, and no
+    words are doubled.
+    """
     troubles = {3: fails(ModelBusy()), 6: breaks("Half an ans"), 9: fails(PromptTooLong())}
     summary = "What was said. " + " ".join(f"fact{number}" for number in range(20))
 
     def answer(request):
         return troubles.pop(at.number, None) or says(f"Answer {at.number}.")
 
-    at = house(otherwise=answer, summarise=lambda request: says(summary), triggers=Triggers(keep_messages=4))
+    at = house(
+        otherwise=answer,
+        summarise=lambda request: says(summary),
+        policy=CompactionPolicy(keep_messages=4),
+    )
     for at.number in range(1, 11):
         assert (await at.ask(f"Question {at.number}?")).delivered == [f"Answer {at.number}."]
 
     session = await at.active()
     everything = [*await at.archive.of(ANNA, session.id), *session.messages]
-    expected = [line for number in range(1, 11) for line in (f"Question {number}?", f"Answer {number}.")]
+    expected = [
+        line for number in range(1, 11) for line in (f"Question {number}?", f"Answer {number}.")
+    ]
     assert [words(message.content) for message in everything] == expected
     assert len(at.model.requests) == 13
     for request in at.model.requests:
@@ -116,16 +132,18 @@ async def test_an_update_that_is_known_is_delivered_again_and_not_given_to_the_m
     """C3: a run that died after its commit has only its delivery to finish."""
     at = house(says("The answer."))
     await at.ask("The question?", update_id=7)
-    screen = await at.ask("The question?", update_id=7)
+    streamed = await at.ask("The question?", update_id=7)
 
-    assert screen.delivered == ["The answer."]
+    assert streamed.delivered == ["The answer."]
     assert len(at.model.requests) == 1
     assert (await at.active()).revision == 1
 
 
 def of(*update_ids, words="The question?", is_retry=False):
     """A question of so many messages."""
-    return Question(tuple(question(words, update_id).parts[0] for update_id in update_ids), is_retry)
+    return Question(
+        tuple(question(words, update_id).parts[0] for update_id in update_ids), is_retry
+    )
 
 
 async def test_an_answer_is_delivered_under_the_name_of_its_turn(house):
@@ -141,9 +159,9 @@ async def test_of_a_batch_only_what_is_not_answered_yet_is_given_to_the_model(ho
     """C3: the rest of the batch is a turn of its own, named by its own first message."""
     at = house(says("The answer."), says("Another one."))
     await at.answer(of(7, 8))
-    screen = await at.answer(of(7, 8, 9, words="More?"))
+    streamed = await at.answer(of(7, 8, 9, words="More?"))
 
-    assert (screen.delivered, screen.turns) == (["The answer.", "Another one."], [7, 9])
+    assert (streamed.delivered, streamed.turns) == (["The answer.", "Another one."], [7, 9])
     assert said(await at.active())[2:] == [("user", "More?"), ("assistant", "Another one.")]
 
 
@@ -151,20 +169,22 @@ async def test_two_turns_that_come_again_in_one_batch_are_delivered_each_under_i
     at = house(says("One."), says("Two."))
     await at.answer(of(7))
     await at.answer(of(8))
-    screen = await at.answer(of(7, 8))
+    streamed = await at.answer(of(7, 8))
 
-    assert (screen.delivered, screen.turns) == (["One.", "Two."], [7, 8])
+    assert (streamed.delivered, streamed.turns) == (["One.", "Two."], [7, 8])
 
 
 async def test_a_retry_finds_its_turn_in_a_session_that_is_closed_by_now(house):
-    """C3: the process died after the commit; that its Session has expired since makes the question no news."""
+    """C3: the process died after the commit; that its Session has expired since makes the question
+    no news.
+    """
     at = house(says("The answer."))
     await at.answer(of(7, 8))
     at.clock.advance(timedelta(days=2))
     await at.lifecycle.new(ANNA, ANNAS_CHAT)
-    screen = await at.answer(of(7, 8, is_retry=True))
+    streamed = await at.answer(of(7, 8, is_retry=True))
 
-    assert (screen.delivered, screen.turns, screen.notices) == (["The answer."], [7], [])
+    assert (streamed.delivered, streamed.turns, streamed.notices) == (["The answer."], [7], [])
     assert len(at.model.requests) == 1
     assert said(await at.active()) == []
 
@@ -173,25 +193,25 @@ async def test_what_a_closed_session_has_not_answered_goes_to_the_active_one(hou
     at = house(says("The answer."), says("Another one."))
     await at.answer(of(7))
     await at.lifecycle.new(ANNA, ANNAS_CHAT)
-    screen = await at.answer(of(7, 9, is_retry=True))
+    streamed = await at.answer(of(7, 9, is_retry=True))
 
-    assert (screen.delivered, screen.turns) == (["The answer.", "Another one."], [7, 9])
+    assert (streamed.delivered, streamed.turns) == (["The answer.", "Another one."], [7, 9])
     assert said(await at.active()) == [("user", "The question?"), ("assistant", "Another one.")]
 
 
 async def test_a_retry_of_what_was_never_committed_is_a_first_answer(house):
     at = house(says("The answer."))
-    screen = await at.answer(of(7, is_retry=True))
+    streamed = await at.answer(of(7, is_retry=True))
 
-    assert (screen.delivered, screen.turns) == (["The answer."], [7])
+    assert (streamed.delivered, streamed.turns) == (["The answer."], [7])
 
 
 async def test_a_retry_finds_no_turn_of_another_person(house):
     at = house(says("Anna's answer."), says("Boris's answer."))
     await at.answer(of(7))
-    screen = await at.answer(of(7, is_retry=True), BORIS, BORIS_CHAT)
+    streamed = await at.answer(of(7, is_retry=True), BORIS, BORIS_CHAT)
 
-    assert screen.delivered == ["Boris's answer."]
+    assert streamed.delivered == ["Boris's answer."]
 
 
 async def test_delivered_again_is_all_that_was_said_before_and_after_a_tool(house):
@@ -204,22 +224,28 @@ async def test_delivered_again_is_all_that_was_said_before_and_after_a_tool(hous
 
 async def test_stopping_keeps_what_was_shown_and_marks_it(house):
     """C72: the stopped turn is closed legally and the next question is answered."""
-    at = house(calls("recall").and_(says("Let me see", stop="tool_use")), hangs("half an answer"), says("Gladly."))
+    at = house(
+        calls("recall").and_(says("Let me see", stop="tool_use")),
+        hangs("half an answer"),
+        says("Gladly."),
+    )
     stop = asyncio.Event()
     running = asyncio.create_task(at.ask("Tell me everything.", stop=stop))
     await until(lambda: len(at.model.requests) == 2)
     stop.set()
-    screen = await running
+    streamed = await running
     await at.ask("Something else.")
 
     shown = "Let me see\n\nhalf an answer"
-    assert screen.delivered == [shown]
-    assert screen.notices == ["ending_interrupted"]
+    assert streamed.delivered == [shown]
+    assert streamed.notices == ["ending_interrupted"]
     assert said(await at.active())[1] == ("assistant", f"{shown}\n\n{INTERRUPTED}")
 
 
 async def test_what_was_written_until_somebody_stopped_it_is_booked(house):
-    """The provider reports it with the last word only; who always stopped before that would be answered for nothing."""
+    """The provider reports it with the last word only; who always stopped before that would be
+    answered for nothing.
+    """
     at = house(hangs("word " * 400))
     stop = asyncio.Event()
     running = asyncio.create_task(at.ask("Tell me everything.", stop=stop))
@@ -235,9 +261,9 @@ async def test_stopping_before_the_first_word_says_only_that_it_stopped(house):
     at = house(hangs())
     stop = asyncio.Event()
     stop.set()
-    screen = await at.ask("Tell me everything.", stop=stop)
+    streamed = await at.ask("Tell me everything.", stop=stop)
 
-    assert (screen.delivered, screen.notices) == ([], ["ending_interrupted"])
+    assert (streamed.delivered, streamed.notices) == ([], ["ending_interrupted"])
 
 
 async def test_a_turn_whose_session_was_closed_meanwhile_is_not_stored_anywhere(house):
@@ -262,7 +288,8 @@ async def test_a_cancelled_turn_stores_nothing(house):
     assert (await at.active()).is_empty
 
 
-# ------------------------------------------------------------------------------------------ life of a Session
+# ------------------------------------------------------------------------------------------ life of
+# a Session
 
 
 async def test_a_session_goes_on_up_to_the_idle_limit(house):
@@ -270,9 +297,9 @@ async def test_a_session_goes_on_up_to_the_idle_limit(house):
     await at.ask("one")
     before = await at.active()
     at.clock.advance(timedelta(minutes=30))
-    screen = await at.ask("two")
+    streamed = await at.ask("two")
 
-    assert screen.notices == []
+    assert streamed.notices == []
     assert (await at.active()).id == before.id
 
 
@@ -281,9 +308,9 @@ async def test_after_the_idle_limit_a_new_session_begins_and_the_person_is_told(
     await at.ask("one")
     before = await at.active()
     at.clock.advance(timedelta(minutes=30, seconds=1))
-    screen = await at.ask("two")
+    streamed = await at.ask("two")
 
-    assert screen.notices == ["session_expired"]
+    assert streamed.notices == ["session_expired"]
     after = await at.active()
     assert after.id != before.id
     assert said(after) == [("user", "two"), ("assistant", "Two.")]
@@ -304,9 +331,9 @@ async def test_a_message_that_waited_does_not_expire_its_own_session(house):
     await at.ask("one")
     sent = at.clock.now() + timedelta(minutes=29)
     at.clock.advance(timedelta(hours=2))
-    screen = await at.ask("two", at=sent)
+    streamed = await at.ask("two", at=sent)
 
-    assert screen.notices == []
+    assert streamed.notices == []
 
 
 async def test_a_session_ends_at_its_greatest_age_however_busy_it_is(house):
@@ -320,9 +347,9 @@ async def test_a_session_ends_at_its_greatest_age_however_busy_it_is(house):
     while (at.clock.now() - before.created_at) <= timedelta(days=30):
         at.clock.advance(timedelta(minutes=29))
         await at.active()
-    screen = await at.ask("second")
+    streamed = await at.ask("second")
 
-    assert (first.notices, screen.notices) == ([], ["session_expired"])
+    assert (first.notices, streamed.notices) == ([], ["session_expired"])
     assert (await at.active()).id != before.id
 
 
@@ -335,7 +362,8 @@ async def test_an_empty_session_expires_without_a_word(house):
     assert (await at.ask("hello")).notices == []
 
 
-# ------------------------------------------------------------------------------------------ in another's place
+# ------------------------------------------------------------------------------------------ in
+# another's place
 
 
 def corrected(words, update_id, replaces):
@@ -355,9 +383,11 @@ async def test_a_corrected_question_is_asked_again_where_a_compaction_came_betwe
                 ANNA, session, Summary("Of herrings.", 1, 1, 5, "small", NOON), session.compaction
             )
 
-    at.turns = replace(at.turns, agent=replace(at.turns.agent, model=Meanwhile(at.model, compaction)))
-    screen = await at.answer(corrected("herons?", 9, 8))
-    assert screen.delivered == ["Heron."]
+    at.turns = replace(
+        at.turns, agent=replace(at.turns.agent, model=Meanwhile(at.model, compaction))
+    )
+    streamed = await at.answer(corrected("herons?", 9, 8))
+    assert streamed.delivered == ["Heron."]
     assert said(await at.active()) == [("user", "herons?"), ("assistant", "Heron.")]
     assert "herrings?" not in str(at.model.requests[-1].messages)
 
@@ -375,11 +405,13 @@ async def test_a_correction_never_opens_a_session_and_comes_too_late_after_anoth
 
 
 async def test_a_correction_that_was_committed_has_only_its_delivery_to_finish(house):
-    """C3: the next run finds its turn where the old one was, whether or not the run before it died."""
+    """C3: the next run finds its turn where the old one was, whether or not the run before it
+    died.
+    """
     at = house(says("One."), says("One!"))
     await at.ask("one", update_id=1)
     await at.answer(corrected("one!", 9, 1))
     for is_retry in (False, True):
-        screen = await at.answer(replace(corrected("one!", 9, 1), is_retry=is_retry))
-        assert screen.delivered == ["One!"]
+        streamed = await at.answer(replace(corrected("one!", 9, 1), is_retry=is_retry))
+        assert streamed.delivered == ["One!"]
     assert len(at.model.requests) == 2

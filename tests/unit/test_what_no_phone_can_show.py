@@ -1,4 +1,6 @@
-"""Very long code becomes a file, a wide table becomes lines; everything else stays as it was written."""
+"""Very long code becomes a file, a wide table becomes lines; everything else stays as it was
+written.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,10 @@ import time
 
 import pytest
 
-from bot.telegram.blocks import LONGEST_CODE, File, pieces
-from bot.telegram.formatting import format_chunks, formatted
-from bot.telegram.splitting import Chunk
-from bot.telegram.tables import MAX_WIDTH
+from bot.telegram.outbound.formatting import format_chunks, formatted
+from bot.telegram.outbound.markdown_blocks import MAX_CODE_CHARS, File, pieces
+from bot.telegram.outbound.splitting import Chunk
+from bot.telegram.outbound.tables import MAX_WIDTH
 
 CODE = "".join(f"print({number})\n" for number in range(1500))
 WIDE = """\
@@ -21,7 +23,8 @@ WIDE = """\
 NARROW = "| a | b |\n|---|---|\n| 1 | 2 |\n"
 
 
-# ---------------------------------------------------------------------------------------------------- files
+# ----------------------------------------------------------------------------------------------------
+# files
 
 
 @pytest.mark.parametrize(
@@ -56,23 +59,33 @@ def test_code_whose_fence_is_still_open_is_a_file_too():
 
 
 def test_two_of_them_are_two_files():
-    names = [piece.name for piece in pieces(f"```py\n{CODE}```\n\nand\n\n```c\n{CODE}```") if isinstance(piece, File)]
+    names = [
+        piece.name
+        for piece in pieces(f"```py\n{CODE}```\n\nand\n\n```c\n{CODE}```")
+        if isinstance(piece, File)
+    ]
     assert names == ["code-1.py", "code-2.c"]
 
 
 @pytest.mark.parametrize(
     "markdown",
     [
-        pytest.param("```py\n" + "x" * (LONGEST_CODE - 1) + "\n```", id="code for three messages"),
+        pytest.param(
+            "```py\n" + "x" * (MAX_CODE_CHARS - 1) + "\n```", id="code for three messages"
+        ),
         pytest.param("words " * 5000, id="words"),
-        pytest.param(f"- item\n\n  ```py\n  {CODE.replace(chr(10), chr(10) + '  ')}\n  ```", id="code in a list"),
+        pytest.param(
+            f"- item\n\n  ```py\n  {CODE.replace(chr(10), chr(10) + '  ')}\n  ```",
+            id="code in a list",
+        ),
     ],
 )
 def test_nothing_else_is_a_file(markdown):
     assert list(pieces(markdown)) == [markdown]
 
 
-# --------------------------------------------------------------------------------------------------- tables
+# ---------------------------------------------------------------------------------------------------
+# tables
 
 
 def test_a_wide_table_becomes_a_list_in_which_each_cell_stands_with_its_head():
@@ -100,7 +113,10 @@ def test_five_columns_are_read_without_scrolling():
 
 
 def test_formatting_in_a_cell_stays():
-    table = "| one column of words | another column of words |\n|---|---|\n| **a** | `b` [c](https://c.example) |\n"
+    table = (
+        "| one column of words | another column of words |\n|---|---|\n| **a** | `b` "
+        "[c](https://c.example) |\n"
+    )
     assert [entity.type for entity in formatted(table)[1]] == ["bold", "code", "text_link"]
 
 

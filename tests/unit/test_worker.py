@@ -16,8 +16,8 @@ from bot.errors import ChatBusy, LaneLost, StoreUnavailable
 from bot.inbox import Entry
 from bot.ops.clock import ManualClock
 from bot.owner import Lane, Owner, Place
-from bot.store.memory_inbox import MemoryInbox, MemoryRecord
-from bot.worker import LOST_SECONDS, MOST_TRIES, RETRY_SECONDS, SHARED_TRIES, Worker
+from bot.store.memory.inbox import MemoryInbox, MemoryRecord
+from bot.worker import LOST_SECONDS, MAX_TRIES, RETRY_SECONDS, SHARED_TRIES, Worker
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))
@@ -29,7 +29,9 @@ def entry(update_id, lane=ANNA, kind="content", **marks):
 
 
 class Ledger(MemoryInbox):
-    """An inbox that notes what became of lanes and entries, and which delays end soon, whatever was asked for."""
+    """An inbox that notes what became of lanes and entries, and which delays end soon, whatever was
+    asked for.
+    """
 
     def __init__(self):
         self.clock = ManualClock(NOON)
@@ -87,13 +89,18 @@ class Expired(MemoryRecord):
         raise LaneLost
 
 
-class Desk:
-    """A Frontend that answers when it is allowed to, and keeps a record. `failures` come before an answer."""
+class CommandDependencies:
+    """A Frontend that answers when it is allowed to, and keeps a record.
+
+    `failures` come before an answer.
+    """
 
     def __init__(self, **failures):
         self.log = []
         self.gates = {}
-        self.failures = {int(update_id.removeprefix("at_")): errors for update_id, errors in failures.items()}
+        self.failures = {
+            int(update_id.removeprefix("at_")): errors for update_id, errors in failures.items()
+        }
         self.runs = []
         self.changed = asyncio.Condition()
 
@@ -113,15 +120,15 @@ class Desk:
         await self._note("stopped" if run.stop.is_set() else "answered", ids)
         return "done"
 
-    async def obey(self, batch, run):
+    async def run_command(self, batch, run):
         await self._note("obeyed", (batch.entries[0].id,))
         return "done"
 
-    async def bury(self, batch, run):
+    async def give_up(self, batch, run):
         await self._note("buried", tuple(waiting.id for waiting in batch.entries))
         return "dead"
 
-    async def decline(self, batch, run):
+    async def skip_superseded(self, batch, run):
         await self._note("declined", tuple(waiting.id for waiting in batch.entries))
         return "cancelled"
 
@@ -149,9 +156,11 @@ class Desk:
 
 
 @asynccontextmanager
-async def working(desk, inbox, *, slots=8, owner_lanes=4, grace_seconds=5.0, lease_seconds=15.0):
+async def working(needs, inbox, *, slots=8, owner_lanes=4, grace_seconds=5.0, lease_seconds=15.0):
     leave = asyncio.Event()
-    serving = Worker(inbox, desk, slots=slots, owner_lanes=owner_lanes, lease_seconds=lease_seconds)
+    serving = Worker(
+        inbox, needs, slots=slots, owner_lanes=owner_lanes, lease_seconds=lease_seconds
+    )
     running = asyncio.create_task(serving.run(leave, grace_seconds=grace_seconds))
     try:
         yield leave
@@ -180,57 +189,62 @@ def errors(caplog):
 
 async def test_what_waits_in_one_lane_is_answered_in_order_and_never_two_at_a_time():
     """C20"""
-    inbox, desk = Ledger(), Desk()
-    gate = desk.hold(1)
-    async with working(desk, inbox):
+    inbox, needs = Ledger(), CommandDependencies()
+    gate = needs.hold(1)
+    async with working(needs, inbox):
         await inbox.put(entry(1))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
         await inbox.put(entry(2))
         await inbox.put(entry(3))
         gate.set()
-        await desk.until(("answered", (2, 3)))
+        await needs.until(("answered", (2, 3)))
 
-    assert desk.log == [("begun", (1,)), ("answered", (1,)), ("begun", (2, 3)), ("answered", (2, 3))]
+    assert needs.log == [
+        ("begun", (1,)),
+        ("answered", (1,)),
+        ("begun", (2, 3)),
+        ("answered", (2, 3)),
+    ]
 
 
 async def test_a_long_turn_of_one_person_does_not_delay_another():
     """C23"""
-    inbox, desk = Ledger(), Desk()
-    gate = desk.hold(1)
-    async with working(desk, inbox):
+    inbox, needs = Ledger(), CommandDependencies()
+    gate = needs.hold(1)
+    async with working(needs, inbox):
         await inbox.put(entry(1, ANNA))
         await inbox.put(entry(2, BORIS))
-        await desk.until(("answered", (2,)))
-        assert ("answered", (1,)) not in desk.log
+        await needs.until(("answered", (2,)))
+        assert ("answered", (1,)) not in needs.log
         gate.set()
 
 
 async def test_no_more_lanes_are_held_than_there_are_slots():
-    inbox, desk = Ledger(), Desk()
-    gates = [desk.hold(number) for number in (1, 2, 3)]
-    async with working(desk, inbox, slots=2):
+    inbox, needs = Ledger(), CommandDependencies()
+    gates = [needs.hold(number) for number in (1, 2, 3)]
+    async with working(needs, inbox, slots=2):
         for number in (1, 2, 3):
             await inbox.put(entry(number, Lane(Owner(number), Place(number))))
-        await desk.until(("begun", (1,)), ("begun", (2,)))
-        assert ("begun", (3,)) not in desk.log
+        await needs.until(("begun", (1,)), ("begun", (2,)))
+        assert ("begun", (3,)) not in needs.log
         gates[0].set()
-        await desk.until(("begun", (3,)))
+        await needs.until(("begun", (3,)))
         for gate in gates:
             gate.set()
 
 
 async def test_new_ends_the_running_turn_and_declines_what_was_sent_before_it():
     """C35: the command does not wait for the turn; nothing disappears without a word."""
-    inbox, desk = Ledger(), Desk()
-    desk.hold(1)
-    async with working(desk, inbox):
+    inbox, needs = Ledger(), CommandDependencies()
+    needs.hold(1)
+    async with working(needs, inbox):
         await inbox.put(entry(1))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
         for waiting in (entry(2), entry(3, kind="command", cancels=True), entry(4)):
             await inbox.put(waiting)
-        await desk.until(("answered", (4,)))
+        await needs.until(("answered", (4,)))
 
-    assert desk.log == [
+    assert needs.log == [
         ("begun", (1,)),
         ("stopped", (1,)),
         ("declined", (2,)),
@@ -241,29 +255,31 @@ async def test_new_ends_the_running_turn_and_declines_what_was_sent_before_it():
 
 
 async def test_a_command_that_cancels_stops_no_turn_that_began_after_it():
-    """C35: what was sent after `/new` belongs to the new Session, even where it was taken up first."""
-    inbox, desk = Ledger(), Desk()
-    gate = desk.hold(5)
-    async with working(desk, inbox):
+    """C35: what was sent after `/new` belongs to the new Session, even where it was taken up
+    first.
+    """
+    inbox, needs = Ledger(), CommandDependencies()
+    gate = needs.hold(5)
+    async with working(needs, inbox):
         await inbox.put(entry(5))
-        await desk.until(("begun", (5,)))
+        await needs.until(("begun", (5,)))
         await inbox.put(entry(3, kind="command", cancels=True))
         await inbox.put(entry(1, BORIS))
         await asked_again(inbox.looks, times=2)
-        assert not desk.runs[0].stop.is_set()
+        assert not needs.runs[0].stop.is_set()
         gate.set()
-        await desk.until(("answered", (5,)), ("obeyed", (3,)))
+        await needs.until(("answered", (5,)), ("obeyed", (3,)))
 
 
 async def test_one_broken_entry_ends_neither_its_lane_nor_the_worker(caplog):
-    inbox, desk = Ledger(), Desk(at_1=[ZeroDivisionError()])
+    inbox, needs = Ledger(), CommandDependencies(at_1=[ZeroDivisionError()])
     await inbox.put(entry(1))
-    async with working(desk, inbox):
-        await desk.until(("begun", (1,)))
+    async with working(needs, inbox):
+        await needs.until(("begun", (1,)))
         await inbox.put(entry(2, BORIS))
-        await desk.until(("answered", (2,)))
+        await needs.until(("answered", (2,)))
         await inbox.put(entry(3))
-        await desk.until(("answered", (3,)))
+        await needs.until(("answered", (3,)))
 
     assert inbox.finished[0] == ((1,), "failed")
     assert [record.getMessage() for record in errors(caplog)] == ["the batch broke"]
@@ -277,14 +293,15 @@ async def test_what_arrives_without_a_hint_is_found_by_looking(monkeypatch):
         async def wait(self):
             await asyncio.Event().wait()
 
-    inbox, desk = Deaf(), Desk()
-    async with working(desk, inbox):
+    inbox, needs = Deaf(), CommandDependencies()
+    async with working(needs, inbox):
         await inbox.reached.wait()
         await inbox.put(entry(1))
-        await desk.until(("answered", (1,)))
+        await needs.until(("answered", (1,)))
 
 
-# ------------------------------------------------------------------------------------------- not now
+# ------------------------------------------------------------------------------------------- not
+# now
 
 
 @pytest.mark.parametrize(
@@ -292,16 +309,18 @@ async def test_what_arrives_without_a_hint_is_found_by_looking(monkeypatch):
     [(ChatBusy(27.0), 27.0), (StoreUnavailable(), RETRY_SECONDS)],
     ids=["the chat is busy", "the store is away"],
 )
-async def test_a_turn_that_cannot_go_on_hands_its_lane_back_and_is_taken_up_again(error, seconds, caplog):
+async def test_a_turn_that_cannot_go_on_hands_its_lane_back_and_is_taken_up_again(
+    error, seconds, caplog
+):
     """C89: the slot is free for others meanwhile, and the entry waits in the inbox."""
-    inbox, desk = Ledger(), Desk(at_1=[error])
-    async with working(desk, inbox, slots=1):
+    inbox, needs = Ledger(), CommandDependencies(at_1=[error])
+    async with working(needs, inbox, slots=1):
         await inbox.put(entry(1))
         await inbox.put(entry(2, kind="command"))
-        await desk.until(("answered", (1,)), ("obeyed", (2,)))
+        await needs.until(("answered", (1,)), ("obeyed", (2,)))
 
     assert inbox.handed_back == [(ANNA.id, seconds)]
-    assert desk.log == [("begun", (1,)), ("begun", (1,)), ("answered", (1,)), ("obeyed", (2,))]
+    assert needs.log == [("begun", (1,)), ("begun", (1,)), ("answered", (1,)), ("obeyed", (2,))]
     assert inbox.finished == [((1,), "done"), ((2,), "done")]
     assert errors(caplog) == []
 
@@ -318,10 +337,10 @@ async def test_a_fate_that_could_not_be_recorded_is_recorded_after_another_run()
                 raise StoreUnavailable
             return await super().finish(batch, state)
 
-    inbox, desk = Away(), Desk()
-    async with working(desk, inbox):
+    inbox, needs = Away(), CommandDependencies()
+    async with working(needs, inbox):
         await inbox.put(entry(1))
-        await desk.until(*[("answered", (1,))] * 2)
+        await needs.until(*[("answered", (1,))] * 2)
 
     assert inbox.finished == [((1,), "done")]
 
@@ -337,70 +356,79 @@ async def test_a_store_that_is_away_delays_claims_and_ends_nothing(caplog):
                 raise StoreUnavailable
             return claim
 
-    inbox, desk = Away(), Desk()
+    inbox, needs = Away(), CommandDependencies()
     await inbox.put(entry(1))
-    async with working(desk, inbox):
-        await desk.until(("answered", (1,)))
+    async with working(needs, inbox):
+        await needs.until(("answered", (1,)))
 
     assert errors(caplog) == []
 
 
 async def test_messages_that_are_likely_to_be_followed_are_waited_for_without_a_slot():
     """C99: the pieces of a paste become one turn."""
-    inbox, desk = Ledger(), Desk()
-    async with working(desk, inbox, slots=1):
+    inbox, needs = Ledger(), CommandDependencies()
+    async with working(needs, inbox, slots=1):
         await inbox.put(entry(1, gathers=True))
         await inbox.put(entry(2, BORIS))
-        await desk.until(("answered", (2,)))
+        await needs.until(("answered", (2,)))
         await inbox.put(entry(3, gathers=True))
         inbox.clock.advance(timedelta(seconds=1.2))
-        await desk.until(("answered", (1, 3)))
+        await needs.until(("answered", (1, 3)))
 
     lanes, seconds = zip(*inbox.handed_back, strict=True)
     assert (set(lanes), set(seconds)) == ({ANNA.id}, {1.2})
-    assert desk.log == [("begun", (2,)), ("answered", (2,)), ("begun", (1, 3)), ("answered", (1, 3))]
+    assert needs.log == [
+        ("begun", (2,)),
+        ("answered", (2,)),
+        ("begun", (1, 3)),
+        ("answered", (1, 3)),
+    ]
 
 
 async def test_a_message_that_keeps_breaking_the_process_is_buried_and_the_next_one_answered():
     """The try after the last is an apology; what waits behind it is not punished."""
-    inbox, desk = Ledger(), Desk()
-    inbox.tries = MOST_TRIES + 1
+    inbox, needs = Ledger(), CommandDependencies()
+    inbox.tries = MAX_TRIES + 1
     await inbox.put(entry(1))
     await inbox.put(entry(2))
-    async with working(desk, inbox):
-        await desk.until(("answered", (2,)))
+    async with working(needs, inbox):
+        await needs.until(("answered", (2,)))
 
-    assert desk.log == [("buried", (1,)), ("begun", (2,)), ("answered", (2,))]
+    assert needs.log == [("buried", (1,)), ("begun", (2,)), ("answered", (2,))]
     assert inbox.finished == [((1,), "dead"), ((2,), "done")]
 
 
 async def test_what_was_overtaken_is_declined_after_any_number_of_tries():
-    """The run may hold many messages, of which one broke the process; none of them will be given to the model."""
-    inbox, desk = Ledger(), Desk()
-    inbox.tries = MOST_TRIES + 1
+    """The run may hold many messages, of which one broke the process; none of them will be given to
+    the model.
+    """
+    inbox, needs = Ledger(), CommandDependencies()
+    inbox.tries = MAX_TRIES + 1
     for waiting in (entry(1), entry(2), entry(3, kind="command", cancels=True)):
         await inbox.put(waiting)
-    async with working(desk, inbox):
-        await desk.until(("obeyed", (3,)))
+    async with working(needs, inbox):
+        await needs.until(("obeyed", (3,)))
 
-    assert desk.log == [("declined", (1, 2)), ("obeyed", (3,))]
+    assert needs.log == [("declined", (1, 2)), ("obeyed", (3,))]
 
 
 async def test_two_last_tries_are_not_made_side_by_side():
-    """C5: what runs beside a message that breaks the process loses its tries with it, but not the last one."""
-    inbox, desk = Ledger(), Desk()
-    inbox.tries = MOST_TRIES
-    gate = desk.hold(1)
-    async with working(desk, inbox):
+    """C5: what runs beside a message that breaks the process loses its tries with it, but not the
+    last one.
+    """
+    inbox, needs = Ledger(), CommandDependencies()
+    inbox.tries = MAX_TRIES
+    gate = needs.hold(1)
+    async with working(needs, inbox):
         await inbox.put(entry(1, ANNA))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
         await inbox.put(entry(2, BORIS))
         async with asyncio.timeout(5):
             while not inbox.handed_back:  # noqa: ASYNC110 - a plain list of a fake
                 await asyncio.sleep(0)
-        assert ("begun", (2,)) not in desk.log
+        assert ("begun", (2,)) not in needs.log
         gate.set()
-        await desk.until(("answered", (1,)), ("answered", (2,)))
+        await needs.until(("answered", (1,)), ("answered", (2,)))
 
     assert set(inbox.handed_back) == {(BORIS.id, RETRY_SECONDS)}
 
@@ -408,12 +436,12 @@ async def test_two_last_tries_are_not_made_side_by_side():
 async def test_a_try_that_is_made_alone_waits_longer_after_each_death():
     """A short storm of kills from outside cannot use the tries up, and nobody else waits for it."""
     pauses = []
-    for tries in range(1, MOST_TRIES + 2):
-        inbox, desk = Ledger(), Desk()
+    for tries in range(1, MAX_TRIES + 2):
+        inbox, needs = Ledger(), CommandDependencies()
         inbox.tries, inbox.died = tries, True
         await inbox.put(entry(1))
-        async with working(desk, inbox, lease_seconds=15):
-            await desk.until(("buried" if tries > MOST_TRIES else "answered", (1,)))
+        async with working(needs, inbox, lease_seconds=15):
+            await needs.until(("buried" if tries > MAX_TRIES else "answered", (1,)))
         pauses.append([seconds for _, seconds in inbox.handed_back])
 
     assert pauses == [[], [], [15], [30], [90], []]
@@ -421,37 +449,40 @@ async def test_a_try_that_is_made_alone_waits_longer_after_each_death():
 
 async def test_shared_tries_are_made_side_by_side():
     """What ran beside a message that broke the process does not wait for one another."""
-    inbox, desk = Ledger(), Desk()
+    inbox, needs = Ledger(), CommandDependencies()
     inbox.tries = SHARED_TRIES
-    gate = desk.hold(1)
-    async with working(desk, inbox):
+    gate = needs.hold(1)
+    async with working(needs, inbox):
         await inbox.put(entry(1, ANNA))
         await inbox.put(entry(2, BORIS))
-        await desk.until(("begun", (1,)), ("answered", (2,)))
+        await needs.until(("begun", (1,)), ("answered", (2,)))
         gate.set()
 
     assert inbox.handed_back == []
 
 
 async def test_the_last_try_is_a_try():
-    inbox, desk = Ledger(), Desk()
-    inbox.tries = MOST_TRIES
+    inbox, needs = Ledger(), CommandDependencies()
+    inbox.tries = MAX_TRIES
     await inbox.put(entry(1))
-    async with working(desk, inbox):
-        await desk.until(("answered", (1,)))
+    async with working(needs, inbox):
+        await needs.until(("answered", (1,)))
 
 
-# ---------------------------------------------------------------------------------------------- leases
+# ----------------------------------------------------------------------------------------------
+# leases
 
 
 async def test_a_lease_that_turns_out_to_be_lost_ends_the_turn_quietly_and_is_no_try(caplog):
-    """C24: the inbox takes back only what is still ours, as after an outage in which nobody could claim it."""
-    inbox, desk = Ledger(), Desk(at_1=[LaneLost()])
-    async with working(desk, inbox, slots=1):
+    """C24: the inbox takes back only what is still ours, as after an outage in which nobody could
+    claim it.
+    """
+    inbox, needs = Ledger(), CommandDependencies(at_1=[LaneLost()])
+    async with working(needs, inbox, slots=1):
         await inbox.put(entry(1))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
         await inbox.put(entry(2, BORIS))
-        await desk.until(("answered", (1,)), ("answered", (2,)))
+        await needs.until(("answered", (1,)), ("answered", (2,)))
 
     assert inbox.handed_back == [(ANNA.id, LOST_SECONDS)]
     assert sorted(inbox.finished) == [((1,), "done"), ((2,), "done")]
@@ -459,18 +490,18 @@ async def test_a_lease_that_turns_out_to_be_lost_ends_the_turn_quietly_and_is_no
 
 
 async def test_a_turn_whose_lease_was_lost_is_cancelled_and_no_other(caplog):
-    inbox, desk = Ledger(), Desk()
-    desk.hold(1)
-    gate = desk.hold(2)
-    async with working(desk, inbox, lease_seconds=0.06):
+    inbox, needs = Ledger(), CommandDependencies()
+    needs.hold(1)
+    gate = needs.hold(2)
+    async with working(needs, inbox, lease_seconds=0.06):
         await inbox.put(entry(1, ANNA))
         await inbox.put(entry(2, BORIS))
-        await desk.until(("begun", (1,)), ("begun", (2,)))
+        await needs.until(("begun", (1,)), ("begun", (2,)))
         inbox.lost = {ANNA.id}
-        await desk.until(("cancelled", (1,)))
-        assert ("cancelled", (2,)) not in desk.log
+        await needs.until(("cancelled", (1,)))
+        assert ("cancelled", (2,)) not in needs.log
         gate.set()
-        await desk.until(("answered", (2,)))
+        await needs.until(("answered", (2,)))
 
     assert inbox.finished == [((2,), "done")]
     assert errors(caplog) == []
@@ -479,42 +510,44 @@ async def test_a_turn_whose_lease_was_lost_is_cancelled_and_no_other(caplog):
 async def test_a_lane_that_is_handed_back_goes_on_at_once_where_the_worker_goes_on(monkeypatch):
     """Nobody else may look for it, and the next look by the clock is far."""
     monkeypatch.setattr(worker, "IDLE_SECONDS", 60.0)
-    inbox, desk = Ledger(), Desk()
-    desk.hold(1)
-    async with working(desk, inbox, lease_seconds=0.06):
+    inbox, needs = Ledger(), CommandDependencies()
+    needs.hold(1)
+    async with working(needs, inbox, lease_seconds=0.06):
         await inbox.put(entry(1))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
         inbox.lost = {ANNA.id}
-        await desk.until(("cancelled", (1,)))
+        await needs.until(("cancelled", (1,)))
         inbox.lost = set()
-        desk.gates[1].set()
-        await desk.until(("answered", (1,)))
+        needs.gates[1].set()
+        await needs.until(("answered", (1,)))
 
     assert inbox.handed_back == [(ANNA.id, 0.0)]
 
 
 async def test_a_lane_that_was_claimed_again_while_its_old_lease_was_looked_up_is_not_lost():
-    """Interleaving: a renewal is asked for, the lane is given back and claimed anew, the old lease is not found."""
-    inbox, desk = Ledger(), Desk()
-    first, second = desk.hold(1), desk.hold(2)
-    async with working(desk, inbox, lease_seconds=0.06):
+    """Interleaving: a renewal is asked for, the lane is given back and claimed anew, the old lease
+    is not found.
+    """
+    inbox, needs = Ledger(), CommandDependencies()
+    first, second = needs.hold(1), needs.hold(2)
+    async with working(needs, inbox, lease_seconds=0.06):
         await inbox.put(entry(1))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
         inbox.gate.clear()
         inbox.lost = {ANNA.id}
         await asked_again(inbox.renewals)
         first.set()
-        await desk.until(("answered", (1,)))
+        await needs.until(("answered", (1,)))
         await turns_of_the_loop(10)
         await inbox.put(entry(2))
-        await desk.until(("begun", (2,)))
+        await needs.until(("begun", (2,)))
         inbox.lost = set()
         inbox.gate.set()
         await asked_again(inbox.renewals)
         second.set()
-        await desk.until(("answered", (2,)))
+        await needs.until(("answered", (2,)))
 
-    assert ("cancelled", (2,)) not in desk.log
+    assert ("cancelled", (2,)) not in needs.log
 
 
 async def test_a_store_that_is_away_for_a_renewal_is_asked_again(caplog):
@@ -527,35 +560,36 @@ async def test_a_store_that_is_away_for_a_renewal_is_asked_again(caplog):
                 raise StoreUnavailable
             return await super().keep(claims)
 
-    inbox, desk = Away(), Desk()
-    desk.hold(1)
-    async with working(desk, inbox, lease_seconds=0.06, grace_seconds=0):
+    inbox, needs = Away(), CommandDependencies()
+    needs.hold(1)
+    async with working(needs, inbox, lease_seconds=0.06, grace_seconds=0):
         await inbox.put(entry(1))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
         inbox.lost = {ANNA.id}
-        await desk.until(("cancelled", (1,)))
+        await needs.until(("cancelled", (1,)))
 
     assert inbox.asked > 1
     assert errors(caplog) == []
 
 
-# --------------------------------------------------------------------------------------------- leaving
+# ---------------------------------------------------------------------------------------------
+# leaving
 
 
 async def test_leaving_lets_the_running_turn_finish_and_hands_back_the_rest():
     """C4"""
-    inbox, desk = Ledger(), Desk()
-    gate = desk.hold(1)
-    async with working(desk, inbox) as leave:
+    inbox, needs = Ledger(), CommandDependencies()
+    gate = needs.hold(1)
+    async with working(needs, inbox) as leave:
         await inbox.put(entry(1, ANNA))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
         leave.set()
         await turns_of_the_loop(10)
         await inbox.put(entry(2, ANNA))
         await inbox.put(entry(3, BORIS))
         gate.set()
 
-    assert desk.log == [("begun", (1,)), ("answered", (1,))]
+    assert needs.log == [("begun", (1,)), ("answered", (1,))]
     assert inbox.finished == [((1,), "done")]
     assert inbox.handed_back == [(ANNA.id, 0.0)]
     assert {(await inbox.claim(())).lane, (await inbox.claim(())).lane} == {ANNA.id, BORIS.id}
@@ -563,27 +597,27 @@ async def test_leaving_lets_the_running_turn_finish_and_hands_back_the_rest():
 
 async def test_a_lane_that_is_granted_to_a_worker_which_leaves_is_handed_back():
     """C4: the store has leased it, and the answer is on its way when the bot is told to leave."""
-    inbox, desk = Ledger(), Desk()
+    inbox, needs = Ledger(), CommandDependencies()
     inbox.granted.clear()
     await inbox.put(entry(1))
-    async with working(desk, inbox) as leave:
+    async with working(needs, inbox) as leave:
         await inbox.reached.wait()
         leave.set()
         await turns_of_the_loop(10)
         inbox.granted.set()
 
     assert inbox.handed_back == [(ANNA.id, 0.0)]
-    assert desk.log == []
+    assert needs.log == []
 
 
 async def test_leaving_cancels_a_turn_that_does_not_finish_in_time_and_hands_it_back():
-    inbox, desk = Ledger(), Desk()
-    desk.hold(1)
-    async with working(desk, inbox, grace_seconds=0.05):
+    inbox, needs = Ledger(), CommandDependencies()
+    needs.hold(1)
+    async with working(needs, inbox, grace_seconds=0.05):
         await inbox.put(entry(1))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
 
-    assert desk.log == [("begun", (1,)), ("cancelled", (1,))]
+    assert needs.log == [("begun", (1,)), ("cancelled", (1,))]
     assert inbox.finished == []
     batch = await inbox.next(await inbox.claim(()))
     assert batch is not None
@@ -592,74 +626,78 @@ async def test_leaving_cancels_a_turn_that_does_not_finish_in_time_and_hands_it_
 
 async def test_a_command_is_not_obeyed_after_the_lease_is_over():
     """C24: woken after a freeze, it would close a Session that began meanwhile."""
-    inbox, desk = Ledger(), Desk()
+    inbox, needs = Ledger(), CommandDependencies()
     inbox.expired = True
-    async with working(desk, inbox):
+    async with working(needs, inbox):
         await inbox.put(entry(1, kind="command"))
         await inbox.recorded.wait()
         await turns_of_the_loop(10)
 
-    assert desk.log == []
+    assert needs.log == []
     assert inbox.finished == []
 
 
-# ------------------------------------------------------------------------------------------------ fair shares
+# ------------------------------------------------------------------------------------------------
+# fair shares
 
 TOPICS = [Lane(ANNA.owner, Place(-100, topic)) for topic in range(1, 101)]
 
 
 async def test_a_hundred_topics_of_one_person_leave_the_workers_to_others():
     """C167"""
-    inbox, desk = Ledger(), Desk()
-    gates = [desk.hold(number) for number in range(1, 101)]
-    async with working(desk, inbox, slots=8, owner_lanes=3):
+    inbox, needs = Ledger(), CommandDependencies()
+    gates = [needs.hold(number) for number in range(1, 101)]
+    async with working(needs, inbox, slots=8, owner_lanes=3):
         for number, topic in enumerate(TOPICS, start=1):
             await inbox.put(entry(number, topic))
-        await desk.until(*(("begun", (number,)) for number in (1, 2, 3)))
+        await needs.until(*(("begun", (number,)) for number in (1, 2, 3)))
         for number in range(201, 211):
             await inbox.put(entry(number, BORIS))
-            await desk.until(("answered", (number,)))
-        assert len([ids for what, ids in desk.log if what == "begun" and ids[0] < 200]) == 3
+            await needs.until(("answered", (number,)))
+        assert len([ids for what, ids in needs.log if what == "begun" and ids[0] < 200]) == 3
         for gate in gates:
             gate.set()
-        await desk.until(*(("answered", (number,)) for number in range(1, 101)))
+        await needs.until(*(("answered", (number,)) for number in range(1, 101)))
 
 
 async def test_a_lane_that_ends_makes_room_at_once_for_the_next_of_its_person():
-    inbox, desk = Ledger(), Desk()
-    gates = [desk.hold(number) for number in (1, 2)]
-    async with working(desk, inbox, owner_lanes=1):
+    inbox, needs = Ledger(), CommandDependencies()
+    gates = [needs.hold(number) for number in (1, 2)]
+    async with working(needs, inbox, owner_lanes=1):
         await inbox.put(entry(1, TOPICS[0]), entry(2, TOPICS[1]))
-        await desk.until(("begun", (1,)))
+        await needs.until(("begun", (1,)))
         began = asyncio.get_running_loop().time()
         gates[0].set()
-        await desk.until(("begun", (2,)))
+        await needs.until(("begun", (2,)))
         assert asyncio.get_running_loop().time() - began < worker.IDLE_SECONDS / 2
         gates[1].set()
 
 
 async def test_commands_answered_at_once_wait_for_no_turn_and_run_one_at_a_time():
     """C167: with /help in a hundred topics a person holds one worker more than with talks alone."""
-    inbox, running, most = Ledger(), set(), 0
+    inbox, running, maximum = Ledger(), set(), 0
 
-    class Slow(Desk):
-        async def obey(self, batch, run):
-            nonlocal most
+    class Slow(CommandDependencies):
+        async def run_command(self, batch, run):
+            nonlocal maximum
             running.add(batch.turn)
-            most = max(most, len(running))
+            maximum = max(maximum, len(running))
             await turns_of_the_loop(5)
             running.discard(batch.turn)
-            return await super().obey(batch, run)
+            return await super().run_command(batch, run)
 
-    desk = Slow()
-    gates = [desk.hold(number) for number in (1, 2)]
-    async with working(desk, inbox, owner_lanes=2):
+    needs = Slow()
+    gates = [needs.hold(number) for number in (1, 2)]
+    async with working(needs, inbox, owner_lanes=2):
         await inbox.put(entry(1, TOPICS[0]), entry(2, TOPICS[1]))
-        await desk.until(("begun", (1,)), ("begun", (2,)))
-        helps = [entry(number, replace(TOPICS[number - 10], aside=True), "command") for number in range(10, 30)]
+        await needs.until(("begun", (1,)), ("begun", (2,)))
+        helps = [
+            entry(number, replace(TOPICS[number - 10], aside=True), "command")
+            for number in range(10, 30)
+        ]
         await inbox.put(*helps)
-        await desk.until(*(("obeyed", (waiting.id,)) for waiting in helps))
+        await needs.until(*(("obeyed", (waiting.id,)) for waiting in helps))
         for gate in gates:
             gate.set()
 
-    assert most == 1
+    assert maximum == 1

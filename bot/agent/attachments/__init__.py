@@ -1,12 +1,14 @@
-"""Files that people send: opened when they come, shown to the model while their message is in the Session.
+"""Files that people send: opened when they come, shown to the model while their message is in the
+Session.
 
-A Session holds what a file was and Telegram's name for it. Before its turn each file of a question is opened once
-(`examine`): what cannot be read becomes a sentence, for the model in its place and for the person; what was spoken
-becomes words (`recordings`); of the rest it is noted how many tokens it takes. For a request the files are put in
-(`fill`), bounded in number and bytes, at the same places as before, so that the provider's cache still answers for the
-front of it.
+A Session holds what a file was and Telegram's name for it. Before its turn each file of a question
+is opened once (`resolve`): what cannot be read becomes a sentence, for the model in its place and
+for the person; what was spoken becomes words (`recordings`); of the rest it is noted how many
+tokens it takes. For a request the files are put in (`inline`), bounded in number and bytes, at the
+same places as before, so that the provider's cache still answers for the front of it.
 
-A file is data. It stands in blocks of its own, and a text says that it is a file's: what is in it decides nothing.
+A file is data. It stands in blocks of its own, and a text says that it is a file's: what is in it
+decides nothing.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from bot.agent.attachments.bounds import files_of, fitting, shown
-from bot.agent.attachments.opening import opened
+from bot.agent.attachments.limits import files_of, fitting, shown
 from bot.agent.attachments.recordings import Fee, Recordings
+from bot.agent.attachments.to_blocks import to_blocks
 from bot.errors import FileBroken, FileError, FileUnavailable
 from bot.inbox import Record
-from bot.legible import FORWARDED, named
 from bot.owner import Owner
+from bot.plain_text import FORWARDED, named
 from bot.ports import CountTokens, Files, Json, Part, Question, Reply, Transcribe
 from bot.ports.model import rough
 from bot.session import Block, Session, text_block
@@ -34,7 +36,9 @@ __all__ = ["LARGE_AT_A_TIME", "Attachments", "are_late", "files_of", "without_fi
 SPOKEN = frozenset({"voice", "audio"})
 LARGE = 2 * 2**20
 LARGE_AT_A_TIME = 4
-"""On its way to the provider a file stands in memory several times over; who comes fifth with a large one waits."""
+"""On its way to the provider a file stands in memory several times over; who comes fifth with a
+large one waits.
+"""
 T = TypeVar("T")
 
 
@@ -45,7 +49,9 @@ async def roughly(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What stands for a file from now on; `notice` names the sentence for its person where it cannot be read."""
+    """What stands for a file from now on; `notice` names the sentence for its person where it
+    cannot be read.
+    """
 
     block: Block
     notice: str = ""
@@ -53,7 +59,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """Opens files. Each is a sentence where there are no `files`, what is spoken where nobody can `transcribe` it."""
+    """Opens files.
+
+    Each is a sentence where there are no `files`, what is spoken where nobody can `transcribe` it.
+    """
 
     files: Files | None = None
     transcribe: Transcribe | None = None
@@ -62,11 +71,15 @@ class Attachments:
     count: CountTokens = roughly
     gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LARGE_AT_A_TIME))
 
-    async def examine(self, owner: Owner, question: Question, reply: Reply, record: Record) -> Question:
-        """The question with its files opened once; without any content where nothing of it can be read.
+    async def resolve(
+        self, owner: Owner, question: Question, reply: Reply, record: Record
+    ) -> Question:
+        """The question with its files opened once; without any content where nothing of it can be
+        read.
 
-        The person is told what cannot. Raises FileUnavailable or NotTranscribed where another try may help, and
-        BudgetSpent where there is a recording and not enough left to have it written down and answered.
+        The person is told what cannot. Raises FileUnavailable or NotTranscribed where another try
+        may help, and BudgetSpent where there is a recording and not enough left to have it written
+        down and answered.
         """
         content = [block for part in question.parts for block in part.content]
         files = files_of(content)
@@ -84,9 +97,12 @@ class Attachments:
             await reply.notice(notice)
         is_readable = len(files) < len(content) or not all(finding.notice for finding in findings)
         rest = iter(findings)
-        return replace(question, parts=tuple(_part(part, rest, is_readable=is_readable) for part in question.parts))
+        return replace(
+            question,
+            parts=tuple(_part(part, rest, is_readable=is_readable) for part in question.parts),
+        )
 
-    async def fill(self, messages: Sequence[Json]) -> list[dict[str, Any]]:
+    async def inline(self, messages: Sequence[Json]) -> list[dict[str, Any]]:
         """The messages with their files in place, as the Messages API knows them."""
         wanted = shown([message["content"] for message in messages])
         first: dict[str, Block] = {}
@@ -94,7 +110,9 @@ class Attachments:
             for block in files_of(message["content"]):
                 first.setdefault(block["unique_id"], block)
         ids = [one for one in first if one in wanted]
-        contents = dict(zip(ids, await _each(self._content(first[one]) for one in ids), strict=True))
+        contents = dict(
+            zip(ids, await _each(self._content(first[one]) for one in ids), strict=True)
+        )
         seen: set[str] = set()
 
         def put_in(block: Block) -> Sequence[Block]:
@@ -108,7 +126,9 @@ class Attachments:
 
     def room(self, messages: Sequence[Json]) -> AbstractAsyncContextManager[None]:
         """To be held while there are requests made of these messages."""
-        return self._room(*(block for message in messages for block in files_of(message["content"])))
+        return self._room(
+            *(block for message in messages for block in files_of(message["content"]))
+        )
 
     def _room(self, *files: Block) -> AbstractAsyncContextManager[None]:
         return self.gate if sum(file["bytes"] for file in files) > LARGE else nullcontext()
@@ -119,7 +139,9 @@ class Attachments:
             return Finding(_unseen(block, "you cannot hear it"), f"unreadable_{block['kind']}")
         try:
             async with self._room(block):
-                opens = self._heard(block, ears, part) if block["kind"] in SPOKEN else self._seen(block)
+                opens = (
+                    self._heard(block, ears, part) if block["kind"] in SPOKEN else self._seen(block)
+                )
                 return Finding(await opens)
         except FileError as fault:
             return Finding(_unseen(block, fault.told), fault.text)
@@ -133,12 +155,16 @@ class Attachments:
 
     async def _seen(self, block: Block) -> Block:
         raw = await self._read(block)
-        blocks, tokens = await asyncio.to_thread(opened, block, raw)
-        return {**block, "bytes": len(raw), "tokens": tokens or await message_tokens(self.count, blocks)}
+        blocks, tokens = await asyncio.to_thread(to_blocks, block, raw)
+        return {
+            **block,
+            "bytes": len(raw),
+            "tokens": tokens or await message_tokens(self.count, blocks),
+        }
 
     async def _content(self, block: Block) -> Sequence[Block]:
         try:
-            blocks, _ = await asyncio.to_thread(opened, block, await self._read(block))
+            blocks, _ = await asyncio.to_thread(to_blocks, block, await self._read(block))
         except FileError as fault:
             return [_unseen(block, fault.told)]
         except FileUnavailable:
@@ -152,13 +178,17 @@ class Attachments:
 
 
 def without_files(messages: Sequence[Json]) -> list[dict[str, Any]]:
-    """The messages with a sentence in each file's place, for a model that cannot take in what was shown before."""
+    """The messages with a sentence in each file's place, for a model that cannot take in what was
+    shown before.
+    """
     return _replaced(messages, lambda block: [_unseen(block, "cannot be shown to you")])
 
 
 def are_late(content: Sequence[Block], session: Session) -> bool:
     """Whether this is nothing but pieces of an album that was answered without them."""
-    albums = {file.get("album") for message in session.messages for file in files_of(message.content)} - {None}
+    albums = {
+        file.get("album") for message in session.messages for file in files_of(message.content)
+    } - {None}
     # Of an album that is forwarded, each piece has such a line of its own.
     pieces = [block for block in content if not str(block.get("text", "")).startswith(FORWARDED)]
     return bool(pieces) and all(block.get("album") in albums for block in pieces)
@@ -191,7 +221,9 @@ def _too_many(file: Block) -> Finding:
 
 
 def _part(part: Part, findings: Iterator[Finding], *, is_readable: bool) -> Part:
-    content = tuple(next(findings).block if block["type"] == "file" else block for block in part.content)
+    content = tuple(
+        next(findings).block if block["type"] == "file" else block for block in part.content
+    )
     return replace(part, content=content if is_readable else ())
 
 
@@ -199,10 +231,14 @@ def _unseen(file: Block, why: str) -> Block:
     return text_block(f"[{named(file)}: {why}]")
 
 
-def _replaced(messages: Sequence[Json], put_in: Callable[[Block], Sequence[Block]]) -> list[dict[str, Any]]:
+def _replaced(
+    messages: Sequence[Json], put_in: Callable[[Block], Sequence[Block]]
+) -> list[dict[str, Any]]:
     return [{**message, "content": list(_blocks(message, put_in))} for message in messages]
 
 
-def _blocks(message: Mapping[str, Any], put_in: Callable[[Block], Sequence[Block]]) -> Iterator[Block]:
+def _blocks(
+    message: Mapping[str, Any], put_in: Callable[[Block], Sequence[Block]]
+) -> Iterator[Block]:
     for block in message["content"]:
         yield from put_in(block) if block["type"] == "file" else [block]

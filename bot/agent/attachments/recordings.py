@@ -1,8 +1,10 @@
-"""What was spoken, as words: paid for before a recording is sent to be written down, and written down only once.
+"""What was spoken, as words: paid for before a recording is sent to be written down, and written
+down only once.
 
-The words are kept with the message that brought the recording, so that a turn which is tried again, or whose process
-died, neither pays nor asks twice. What was paid stays paid where nobody can say whether it was written down (a stop, a
-crash, a timeout); it is given back where the server refused it.
+The words are kept with the message that brought the recording, so that a turn which is tried again,
+or whose process died, neither pays nor asks twice. What was paid stays paid where nobody can say
+whether it was written down (a stop, a crash, a timeout); it is given back where the server refused
+it.
 """
 
 from __future__ import annotations
@@ -11,15 +13,17 @@ import asyncio
 from dataclasses import dataclass, field
 from math import ceil
 
+from bot.budget import TokenBudget
 from bot.errors import NotTranscribed
 from bot.inbox import Record
 from bot.owner import Owner
 from bot.ports import Transcribe
-from bot.purse import Purse
 from bot.session import Block
 
 BYTES_PER_SECOND = 40_000
-"""Of the densest MP3 (320 kbit/s): no recording is shorter than its bytes, whatever its sender's client claims."""
+"""Of the densest MP3 (320 kbit/s): no recording is shorter than its bytes, whatever its sender's
+client claims.
+"""
 OGG_PAGE = b"OggS"
 OGG_TICKS_PER_SECOND = 48_000
 _TICKS_AT = slice(6, 14)
@@ -27,9 +31,12 @@ _TICKS_AT = slice(6, 14)
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """Who pays for recordings, and how much. `beside`: tokens that the answer to one takes at least."""
+    """Who pays for recordings, and how much.
 
-    purse: Purse
+    `beside`: tokens that the answer to one takes at least.
+    """
+
+    token_budget: TokenBudget
     tokens_per_minute: int
     beside: int = 0
 
@@ -57,7 +64,10 @@ class Recordings:
         return self.record.transcript(block["unique_id"])
 
     async def words(self, block: Block, sound: bytes, part: int) -> str:
-        """The words of one that came with the update `part`. Raises NotTranscribed or BudgetSpent."""
+        """The words of one that came with the update `part`.
+
+        Raises NotTranscribed or BudgetSpent.
+        """
         if self.transcribe is None:
             raise NotTranscribed
         tokens = self.fee.of(seconds_of(block, sound)) if self.fee else 0
@@ -75,15 +85,19 @@ class Recordings:
     async def _pay(self, tokens: int) -> None:
         if self.fee is not None:
             async with self.paying:
-                await self.fee.purse.spend(self.owner, self.turn, tokens, beside=self.fee.beside)
+                await self.fee.token_budget.spend(
+                    self.owner, self.turn, tokens, beside=self.fee.beside
+                )
 
     async def _take_back(self, tokens: int) -> None:
         if self.fee is not None:
-            await self.fee.purse.give_back(self.owner, self.turn, tokens)
+            await self.fee.token_budget.give_back(self.owner, self.turn, tokens)
 
 
 def seconds_of(block: Block, sound: bytes) -> float:
-    """How long a recording lasts: as its sender's client says, and no less than its own bytes tell."""
+    """How long a recording lasts: as its sender's client says, and no less than its own bytes
+    tell.
+    """
     claimed: float = block.get("seconds", 0)
     return max(claimed, len(sound) / BYTES_PER_SECOND, _ogg_seconds(sound), 1)
 
@@ -91,4 +105,6 @@ def seconds_of(block: Block, sound: bytes) -> float:
 def _ogg_seconds(sound: bytes) -> float:
     """What the last page of an Ogg Opus file says, which is what Telegram's voice messages are."""
     last_page = sound[sound.rfind(OGG_PAGE) :] if sound.startswith(OGG_PAGE) else b""
-    return max(int.from_bytes(last_page[_TICKS_AT], "little", signed=True), 0) / OGG_TICKS_PER_SECOND
+    return (
+        max(int.from_bytes(last_page[_TICKS_AT], "little", signed=True), 0) / OGG_TICKS_PER_SECOND
+    )

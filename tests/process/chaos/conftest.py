@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from bot.errors import StartError
+from bot.standins.errors import StandInError
 from tests.process.chaos.replica_set import ReplicaSet
-from tests.process.chaos.town import Town, opened
+from tests.process.chaos.town import Environment, opened
 
 
 @pytest.fixture(scope="module")
 def mongo() -> Iterator[ReplicaSet]:
     try:
         running = ReplicaSet().__enter__()
-    except StartError as error:
+    except StandInError as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
@@ -30,13 +30,15 @@ def mongo() -> Iterator[ReplicaSet]:
         running.__exit__(None, None, None)
 
 
-Open = Callable[..., AbstractAsyncContextManager[Town]]
+Open = Callable[..., AbstractAsyncContextManager[Environment]]
 
 
 @pytest.fixture
 def stormy(mongo: ReplicaSet, tmp_path: Path) -> Open:
     """Towns over the replica set."""
-    return lambda **changes: opened(mongo.uri, mongo.client, f"test_{uuid.uuid4().hex}", tmp_path, **changes)
+    return lambda **changes: opened(
+        mongo.uri, mongo.client, f"test_{uuid.uuid4().hex}", tmp_path, **changes
+    )
 
 
 @pytest.fixture

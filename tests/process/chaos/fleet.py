@@ -1,7 +1,9 @@
-"""Processes of the bot side by side: started, killed, frozen and woken, and the one address that reaches them all.
+"""Processes of the bot side by side: started, killed, frozen and woken, and the one address that
+reaches them all.
 
-What Telegram delivers goes to a process that listens, whichever that is; where one does not answer, to the next, so an
-update may arrive twice. Now and then it is delivered once more on purpose, a while later.
+What Telegram delivers goes to a process that listens, whichever that is; where one does not answer,
+to the next, so an update may arrive twice. Now and then it is delivered once more on purpose, a
+while later.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from pathlib import Path
 import aiohttp
 from aiohttp import web
 
-from bot.demo.mongod import dying_with_parent
+from bot.standins.mongod import dying_with_parent
 from tests.process.chaos.replica_set import free_port
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +31,9 @@ RECHECK = 0.05
 
 @dataclass
 class Replica:
-    """One process of the bot, through all its lives; `module` is what it runs, `arguments` with what."""
+    """One process of the bot, through all its lives; `module` is what it runs, `arguments` with
+    what.
+    """
 
     environ: Mapping[str, str]
     log: Path
@@ -142,7 +146,9 @@ class Balancer:
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self._patience)) as self._http:
+        async with aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=self._patience)
+        ) as self._http:
             try:
                 yield self.url
             finally:
@@ -169,7 +175,9 @@ class Balancer:
         listening = [replica for replica in self._replicas if replica.alive and replica.ready]
         for replica in self._dice.sample(listening, len(listening)):
             try:
-                async with self._http.post(f"http://127.0.0.1:{replica.port}/hook", data=body, headers=headers) as got:
+                async with self._http.post(
+                    f"http://127.0.0.1:{replica.port}/hook", data=body, headers=headers
+                ) as got:
                     return got.status
             except (aiohttp.ClientError, TimeoutError):
                 continue

@@ -1,7 +1,8 @@
 """What happened, read from nothing but the stand-ins' journals and the database.
 
-The oplog tells when each turn was committed, when a Session was closed or erased and what came after; the documents
-tell what is left; the journal of the model tells what it was given, the one of Telegram what people read.
+The oplog tells when each turn was committed, when a Session was closed or erased and what came
+after; the documents tell what is left; the journal of the model tells what it was given, the one of
+Telegram what people read.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from bot.demo.claude.script import last_words
-from tests.process.chaos.town import ASKED, Blow, Said, Town
+from bot.standins.claude.script import last_words
+from tests.process.chaos.town import ASKED, Blow, Environment, Said
 
 TOLD = re.compile(r"\ba(\d+)x(\d+)\.")
 Line = tuple[int, int]
@@ -32,7 +33,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message of the bot. `arrived`: the person reads it; else it broke on the way or was refused."""
+    """A message of the bot.
+
+    `arrived`: the person reads it; else it broke on the way or was refused.
+    """
 
     number: int
     at: datetime
@@ -70,10 +74,12 @@ class Ledger:
     closed: dict[str, datetime] = field(default_factory=dict)
     erased: dict[str, datetime] = field(default_factory=dict)
     grown: list[str] = field(default_factory=list)
-    """Sessions that changed their messages after they were closed, or came back after they were erased."""
+    """Sessions that changed their messages after they were closed, or came back after they were
+    erased.
+    """
 
 
-def read(town: Town) -> Ledger:
+def read(town: Environment) -> Ledger:
     """The ledger of a town in which everything has met its fate."""
     database = town.database
     ledger = Ledger(
@@ -101,12 +107,18 @@ def _given(exchange: Any) -> Given:
 
 
 def _lines(pattern: re.Pattern[str], text: str) -> tuple[Line, ...]:
-    return tuple(dict.fromkeys((int(person), int(number)) for person, number in pattern.findall(text)))
+    return tuple(
+        dict.fromkeys((int(person), int(number)) for person, number in pattern.findall(text))
+    )
 
 
 def _read_oplog(ledger: Ledger, database: Any) -> None:
     seen: set[tuple[str, int]] = set()
-    for entry in database.client["local"]["oplog.rs"].find({"ns": f"{database.name}.sessions"}).sort("$natural", 1):
+    for entry in (
+        database.client["local"]["oplog.rs"]
+        .find({"ns": f"{database.name}.sessions"})
+        .sort("$natural", 1)
+    ):
         session = (entry.get("o2") or entry["o"]).get("_id")
         if entry["op"] == "d":
             ledger.erased[session] = entry["wall"]
@@ -121,7 +133,9 @@ def _read_oplog(ledger: Ledger, database: Any) -> None:
             if session in ledger.closed:
                 ledger.grown.append(f"{session} took in seq {message['seq']} after it was closed")
             text = json.dumps(message["content"])
-            ledger.commits.append(Commit(entry["wall"], session, message["seq"], _asked(message, text)))
+            ledger.commits.append(
+                Commit(entry["wall"], session, message["seq"], _asked(message, text))
+            )
         if _closes(entry["o"]):
             ledger.closed.setdefault(session, entry["wall"])
 
@@ -149,7 +163,11 @@ def _closes(change: Mapping[str, Any]) -> bool:
 
 def story(ledger: Ledger, person: int) -> str:
     """All that concerns one person, in the order of time: what a failed run shows."""
-    lines = [(given.at, f"asked {given.asked}") for given in ledger.given if person in {who for who, _ in given.asked}]
+    lines = [
+        (given.at, f"asked {given.asked}")
+        for given in ledger.given
+        if person in {who for who, _ in given.asked}
+    ]
     lines += [
         (sent.at, f"{'read' if sent.arrived else 'missed'} {sent.text[:60]!r}")
         for sent in ledger.sent

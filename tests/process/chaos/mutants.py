@@ -1,6 +1,7 @@
 """The real command with one fault planted: `python -m tests.process.chaos.mutants NAME run`.
 
-Each fault is what a careless change would do to one promise of the protocol. The rest of the program is as it is.
+Each fault is what a careless change would do to one promise of the protocol. The rest of the
+program is as it is.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any
 from bot import cli
 from bot.compaction import Compactor
 from bot.session import Session
-from bot.store import inbox
-from bot.store.batches import leading
-from bot.store.inbox import NEVER, MongoInbox
-from bot.store.records import MongoRecord
-from bot.store.sessions import MongoSessions
-from bot.telegram.receiver import Receiver
-from bot.turn import Turns
+from bot.store.batches import next_batch
+from bot.store.mongo import inbox
+from bot.store.mongo.inbox import NEVER, MongoInbox
+from bot.store.mongo.sessions import MongoSessions
+from bot.store.mongo.turn_records import MongoRecord
+from bot.telegram.inbound.receiver import Receiver
+from bot.turn import TurnRunner
 
 
 def _plant(place: Any, name: str, fault: Any) -> None:
@@ -51,7 +52,13 @@ def no_revision() -> None:
     """A commit does not mind what happened since the load."""
 
     async def commit(self: Any, owner: Any, where: Any, session: Any, turn: Any) -> None:
-        await plain(self, owner, {name: value for name, value in where.items() if name != "revision"}, session, turn)
+        await plain(
+            self,
+            owner,
+            {name: value for name, value in where.items() if name != "revision"},
+            session,
+            turn,
+        )
 
     plain = MongoSessions._commit
     _plant(MongoSessions, "_commit", commit)
@@ -113,21 +120,23 @@ def removes_before_it_archives() -> None:
 
 def newest_first() -> None:
     """What was said last is answered first."""
-    _plant(inbox, "leading", lambda claim, waiting, now: leading(claim, list(waiting)[-1:], now))
+    _plant(inbox, "leading", lambda claim, waiting, now: next_batch(claim, list(waiting)[-1:], now))
 
 
 def dies_of_poison() -> None:
     """One message ends the process, whoever handles it."""
 
-    async def answer(self: Any, owner: Any, place: Any, question: Any, reply: Any, run: Any) -> None:
+    async def answer(
+        self: Any, owner: Any, place: Any, question: Any, reply: Any, run: Any
+    ) -> None:
         if any(block.get("text") == "poison" for part in question.parts for block in part.content):
             sys.stderr.write("Killed by poison\n")
             sys.stderr.flush()
             os.kill(os.getpid(), signal.SIGKILL)
         await plain(self, owner, place, question, reply, run)
 
-    plain = Turns.answer
-    _plant(Turns, "answer", answer)
+    plain = TurnRunner.answer
+    _plant(TurnRunner, "answer", answer)
 
 
 FAULTS = {

@@ -1,4 +1,6 @@
-"""Three nodes of mongod on the loopback that elect a new primary within a second or two; each can be killed at will."""
+"""Three nodes of mongod on the loopback that elect a new primary within a second or two; each can
+be killed at will.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from typing import Any, Self
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from bot.demo import mongod
+from bot.standins import mongod
 
 FLAGS = (
     "--bind_ip=127.0.0.1",
@@ -32,7 +34,11 @@ FLAGS = (
     "--setParameter=enableTestCommands=1",
     "--setParameter=ttlMonitorEnabled=false",
 )
-ELECTION = {"electionTimeoutMillis": 1000, "heartbeatIntervalMillis": 300, "heartbeatTimeoutSecs": 1}
+ELECTION = {
+    "electionTimeoutMillis": 1000,
+    "heartbeatIntervalMillis": 300,
+    "heartbeatTimeoutSecs": 1,
+}
 PATIENCE = 60.0
 
 
@@ -85,8 +91,12 @@ class ReplicaSet:
         members = [{"_id": number, "host": node.address} for number, node in enumerate(self.nodes)]
         first: MongoClient[dict[str, Any]]
         with MongoClient(self.nodes[0].address, directConnection=True) as first:
-            first.admin.command("replSetInitiate", {"_id": "rs0", "members": members, "settings": ELECTION})
-        self.client: MongoClient[dict[str, Any]] = MongoClient(self.uri, tz_aware=True, heartbeatFrequencyMS=500)
+            first.admin.command(
+                "replSetInitiate", {"_id": "rs0", "members": members, "settings": ELECTION}
+            )
+        self.client: MongoClient[dict[str, Any]] = MongoClient(
+            self.uri, tz_aware=True, heartbeatFrequencyMS=500
+        )
         self._stack.callback(self.client.close)
         _until(self._is_whole)
 
@@ -123,7 +133,10 @@ class ReplicaSet:
 
     def _is_whole(self) -> bool:
         states = self.client.admin.command("replSetGetStatus")["members"]
-        return sorted(member["stateStr"] for member in states) == ["PRIMARY", *["SECONDARY"] * (self.size - 1)]
+        return sorted(member["stateStr"] for member in states) == [
+            "PRIMARY",
+            *["SECONDARY"] * (self.size - 1),
+        ]
 
     def _stop(self) -> None:
         for node in self.nodes:

@@ -1,4 +1,6 @@
-"""A seeded storm: people write, and meanwhile processes are killed and frozen, the primary falls, calls go wrong."""
+"""A seeded storm: people write, and meanwhile processes are killed and frozen, the primary falls,
+calls go wrong.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.demo.claude.faults import Fault as ModelFault
-from bot.demo.telegram.faults import Fault
+from bot.standins.claude.faults import Fault as ModelFault
+from bot.standins.telegram.faults import Fault
 from tests.process.chaos.fleet import Replica
 from tests.process.chaos.replica_set import ReplicaSet
-from tests.process.chaos.town import LEASE, Blow, Town, now
+from tests.process.chaos.town import LEASE, Blow, Environment, now
 from tests.process.chaos.verdict import Verdict
 
 FIRST_PERSON = 5001
@@ -36,14 +38,16 @@ class Weather:
     commands: float = 0.02
     faults: int = 6
     again: float = 0.0
-    """How often Telegram hands over once more what was taken already (for polling; a webhook's balancer does it)."""
+    """How often Telegram hands over once more what was taken already (for polling; a webhook's
+    balancer does it).
+    """
 
 
 @dataclass
 class Storm:
     """One storm over one town."""
 
-    town: Town
+    town: Environment
     mongo: ReplicaSet | None
     weather: Weather
     dice: random.Random
@@ -57,14 +61,17 @@ class Storm:
         begun = time.monotonic()
         async with asyncio.TaskGroup() as group:
             blows = [group.create_task(self._strike()), group.create_task(self._fault())]
-            people = [group.create_task(self._talk(number)) for number in range(self.weather.people)]
+            people = [
+                group.create_task(self._talk(number)) for number in range(self.weather.people)
+            ]
             await asyncio.gather(*people)
             await asyncio.gather(*blows)
         await asyncio.gather(*self._restarts)
         await self.town.quiet(patience)
         self.seconds = time.monotonic() - begun
 
-    # ------------------------------------------------------------------------------------------------- people
+    # -------------------------------------------------------------------------------------------------
+    # people
 
     async def _talk(self, number: int) -> None:
         person = self.town.person(FIRST_PERSON + number)
@@ -82,7 +89,7 @@ class Storm:
 
     def _repeat(self, dice: random.Random) -> None:
         if dice.random() < self.weather.again:
-            update = self.town.telegram.world.updates.pending[-1].update
+            update = self.town.telegram.state.updates.pending[-1].update
             task = asyncio.create_task(self._again(update, dice.random() * 4))
             self._restarts.add(task)
 
@@ -91,7 +98,8 @@ class Storm:
         self.town.again(update)
         self.done["again"] += 1
 
-    # -------------------------------------------------------------------------------------------------- blows
+    # --------------------------------------------------------------------------------------------------
+    # blows
 
     async def _strike(self) -> None:
         """Kill and freeze, one after the other, never the last one that serves."""
@@ -114,7 +122,9 @@ class Storm:
 
     async def _victim(self) -> Replica:
         async with asyncio.timeout(60):
-            while len(serving := [replica for replica in self.town.replicas if replica.serving]) < 2:  # noqa: ASYNC110
+            while (  # noqa: ASYNC110
+                len(serving := [replica for replica in self.town.replicas if replica.serving]) < 2
+            ):
                 await asyncio.sleep(0.1)
         return self.dice.choice(serving)
 
@@ -139,7 +149,9 @@ class Storm:
         self.town.blows.append(Blow("primary", at, now()))
 
     async def _fault(self) -> None:
-        """A few calls go wrong: Telegram asks to wait or breaks off after the deed, the model is overloaded."""
+        """A few calls go wrong: Telegram asks to wait or breaks off after the deed, the model is
+        overloaded.
+        """
         kinds = (Fault.too_many(1), Fault.too_many(4), Fault.dropped("after"))
         for _ in range(self.weather.faults):
             await asyncio.sleep(self.dice.random() * 2)
@@ -157,7 +169,10 @@ def table(storm: Storm, verdict: Verdict) -> str:
     """The figures, a line each."""
     rows = {
         "sent": sum(verdict.fates.values()),
-        **{name: verdict.fates[name] for name in ("answered", "declined", "interrupted", "parked", "failed")},
+        **{
+            name: verdict.fates[name]
+            for name in ("answered", "declined", "interrupted", "parked", "failed")
+        },
         "uncertain": verdict.fates["uncertain"],
         "uncertain sends": verdict.uncertain,
         "lost": len(verdict.faults["lost"]),

@@ -1,4 +1,6 @@
-"""What one process begins another one ends, answers or takes over: the inbox and the lanes, seen from outside."""
+"""What one process begins another one ends, answers or takes over: the inbox and the lanes, seen
+from outside.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from collections import Counter
 import pytest
 
 from bot.texts import text
-from bot.worker import MOST_TRIES
+from bot.worker import MAX_TRIES
 from tests.process.chaos.ledger import read
 from tests.process.chaos.town import hooked, thinks
 from tests.process.chaos.verdict import BURIED, DECLINED, INTERRUPTED, judge
@@ -20,7 +22,9 @@ ANNA = 5001
 
 
 async def elsewhere(town, first, second):
-    """From now on Telegram's one address leads to the second replica only; the first goes on with what it has."""
+    """From now on Telegram's one address leads to the second replica only; the first goes on with
+    what it has.
+    """
     first.ready, second.ready = False, True
 
 
@@ -32,7 +36,9 @@ def seconds_until(town, said, *words):
 
 
 async def test_stop_ends_the_answer_another_replica_is_writing(calm):
-    """It ends within 1.5 s of Telegram's handing over the word; what was shown is kept, and marked."""
+    """It ends within 1.5 s of Telegram's handing over the word; what was shown is kept, and
+    marked.
+    """
     async with calm(LEASE_SECONDS="15") as town, hooked(town):
         first, second = await town.start(2)
         second.ready = False
@@ -53,7 +59,9 @@ async def test_stop_ends_the_answer_another_replica_is_writing(calm):
 
 
 @pytest.mark.parametrize("command", ["new", "reset"])
-async def test_a_command_through_another_replica_ends_the_turn_and_its_answer_stays_out(calm, command):
+async def test_a_command_through_another_replica_ends_the_turn_and_its_answer_stays_out(
+    calm, command
+):
     """C35, C6, C30: of what was erased, nothing is stored and nothing is told to the model."""
     async with calm(LEASE_SECONDS="15") as town, hooked(town):
         first, second = await town.start(2)
@@ -144,13 +152,15 @@ async def test_a_message_that_breaks_every_process_is_parked_with_one_apology(ca
         verdict = judge(read(town))
         states = [entry["state"] for entry in town.database["inbox"].find({}).sort("_id", 1)]
 
-    assert sum(replica.text.count("Killed by poison") for replica in town.replicas) == MOST_TRIES
+    assert sum(replica.text.count("Killed by poison") for replica in town.replicas) == MAX_TRIES
     assert states == ["dead", "done", "done"]
     assert [sent.text for sent in anna.chat.answers] == [BURIED, "a5001x1."]
     assert verdict.fates == {"answered": 2}
 
 
-async def test_who_is_answered_beside_a_message_that_breaks_every_process_is_not_parked_with_it(calm):
+async def test_who_is_answered_beside_a_message_that_breaks_every_process_is_not_parked_with_it(
+    calm,
+):
     """C5: five processes die, the first two with all of their turns."""
     async with calm() as town:
         crowd = [town.person(ANNA + number) for number in range(1, 7)]
@@ -161,7 +171,7 @@ async def test_who_is_answered_beside_a_message_that_breaks_every_process_is_not
         await town.begun(len(crowd))
         town.command(town.person(ANNA), "poison")
         await first.ends(30)
-        for _ in range(MOST_TRIES - 1):
+        for _ in range(MAX_TRIES - 1):
             [again] = await town.start(mutant="dies_of_poison")
             await again.ends(60)
             town.claude.faults.clear()
@@ -194,7 +204,9 @@ async def test_twenty_lines_during_a_long_turn_are_answered_in_at_most_three(cal
 
 
 async def test_another_process_polls_within_fifteen_seconds_when_the_leader_is_killed(calm):
-    """C8: what Telegram holds meanwhile waits there, and what the leader had begun is begun again."""
+    """C8: what Telegram holds meanwhile waits there, and what the leader had begun is begun
+    again.
+    """
     async with calm() as town:
         replicas = await town.start(2)
         await town.until(lambda: any(replica.said("receives updates now") for replica in replicas))

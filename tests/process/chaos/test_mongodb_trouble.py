@@ -1,4 +1,6 @@
-"""MongoDB stands still for a while, or for long: answers come late, none is lost, and who asks is told the truth."""
+"""MongoDB stands still for a while, or for long: answers come late, none is lost, and who asks is
+told the truth.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from contextlib import AsyncExitStack, contextmanager
 import aiohttp
 import pytest
 
-from bot.telegram.hints import AT_ONCE
+from bot.telegram.outbound.throttled_notices import AT_ONCE
 from bot.texts import text
 from tests.process.chaos.ledger import read
 from tests.process.chaos.replica_set import ReplicaSet
@@ -65,8 +67,12 @@ async def test_ten_seconds_without_mongodb_delay_answers_and_lose_none(alone, tm
     assert verdict.fates == {"answered": 10}
 
 
-async def test_a_long_outage_is_told_to_probes_to_telegram_and_to_everybody_who_writes(alone, tmp_path):
-    """C12, C117: also while Telegram's tries, many at a time, wait for the same server as the turn that is at work."""
+async def test_a_long_outage_is_told_to_probes_to_telegram_and_to_everybody_who_writes(
+    alone, tmp_path
+):
+    """C12, C117: also while Telegram's tries, many at a time, wait for the same server as the turn
+    that is at work.
+    """
     told = text("error_store", "en")
     async with opened(alone.uri, alone.client, "test", tmp_path) as town, hooked(town, patience=30):
         [bot] = await town.start(LEASE_SECONDS="60")
@@ -78,9 +84,13 @@ async def test_a_long_outage_is_told_to_probes_to_telegram_and_to_everybody_who_
         with standing_still(town, alone):
             for other in others:
                 town.line(other)
-            await town.telegram.until(lambda: any(push.status == 503 for push in town.telegram.pushes), 60)
+            await town.telegram.until(
+                lambda: any(push.status == 503 for push in town.telegram.pushes), 60
+            )
             refused = time.monotonic() - begun
-            await town.telegram.until(lambda: sum(told in other.chat.text for other in others) >= AT_ONCE, 60)
+            await town.telegram.until(
+                lambda: sum(told in other.chat.text for other in others) >= AT_ONCE, 60
+            )
             heard = time.monotonic() - begun
             await town.answered(anna, told, 60)
             excused = time.monotonic() - begun
@@ -89,7 +99,10 @@ async def test_a_long_outage_is_told_to_probes_to_telegram_and_to_everybody_who_
         await town.quiet(90)
         verdict = judge(read(town))
 
-    sys.stdout.write(f"\n503 after {refused:.1f} s, told after {heard:.1f} s, the running turn after {excused:.1f} s\n")
+    sys.stdout.write(
+        f"\n503 after {refused:.1f} s, told after {heard:.1f} s, the running turn after "
+        f"{excused:.1f} s\n"
+    )
     assert refused < 8
     assert heard < 15
     assert excused < 45
@@ -99,10 +112,14 @@ async def test_a_long_outage_is_told_to_probes_to_telegram_and_to_everybody_who_
 
 
 @pytest.mark.parametrize("way", ["polls", "is called"])
-async def test_a_bot_that_is_told_to_leave_while_mongodb_is_away_leaves_in_time(alone, tmp_path, way):
+async def test_a_bot_that_is_told_to_leave_while_mongodb_is_away_leaves_in_time(
+    alone, tmp_path, way
+):
     """C4: what it cannot hand back now is another one's when the leases end."""
     async with AsyncExitStack() as stack:
-        town = await stack.enter_async_context(opened(alone.uri, alone.client, f"test_{way[:2]}", tmp_path))
+        town = await stack.enter_async_context(
+            opened(alone.uri, alone.client, f"test_{way[:2]}", tmp_path)
+        )
         if way == "is called":
             await stack.enter_async_context(hooked(town, patience=30))
         [bot] = await town.start(GRACE_SECONDS="2")

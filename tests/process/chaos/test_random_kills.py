@@ -1,6 +1,7 @@
 """Kills from outside, in any rhythm, park nobody: every message is answered, once.
 
-A short one runs with the other tests; the long ones by name: `pytest -m chaos -s tests/process/chaos`.
+A short one runs with the other tests; the long ones by name: `pytest -m chaos -s
+tests/process/chaos`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ RHYTHMS = {
 
 
 async def killed_at_random(town, processes, kills, rhythm, dice):
-    """Kill one after the other, also while it starts, and start it again; people write all the time."""
+    """Kill one after the other, also while it starts, and start it again; people write all the
+    time.
+    """
     replicas = await town.start(processes)
     people = [town.person(5001 + number) for number in range(PEOPLE)]
     for _ in range(kills):
@@ -58,7 +61,9 @@ async def test_a_few_kills_in_a_row_park_nobody(calm):
 
 @pytest.mark.chaos
 @pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize(("kills", "rhythm"), [(30, "steady"), (60, "restless"), (100, "in bursts")])
+@pytest.mark.parametrize(
+    ("kills", "rhythm"), [(30, "steady"), (60, "restless"), (100, "in bursts")]
+)
 @pytest.mark.parametrize("processes", [1, 2])
 async def test_random_kills_park_nobody(calm, processes, kills, rhythm, seed):
     """Thirty, sixty and a hundred of them."""

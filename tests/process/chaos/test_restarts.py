@@ -1,4 +1,6 @@
-"""Processes that die, hang or start again, a server that is slow, and a crowd that waits: all are answered, once."""
+"""Processes that die, hang or start again, a server that is slow, and a crowd that waits: all are
+answered, once.
+"""
 
 from __future__ import annotations
 
@@ -62,14 +64,20 @@ async def test_a_turn_that_was_interrupted_is_answered_before_what_is_said_after
         verdict = judge(read(town))
         lane = town.database["lanes"].find_one({})
 
-    assert took < 2 * LEASE + TURN_SECONDS  # the poller's lease has to end, too, before the second line is received
+    assert (
+        took < 2 * LEASE + TURN_SECONDS
+    )  # the poller's lease has to end, too, before the second line is received
     assert verdict.is_clean, str(verdict)
     assert verdict.fates == {"answered": 2}
     assert (lane["ready"], lane["leaseBy"]) == (False, None)
 
 
-async def test_a_worker_that_hangs_delays_only_who_it_was_answering_and_says_nothing_afterwards(calm):
-    """C14, C24: thirty-two others are answered meanwhile, and the one that waited by another process."""
+async def test_a_worker_that_hangs_delays_only_who_it_was_answering_and_says_nothing_afterwards(
+    calm,
+):
+    """C14, C24: thirty-two others are answered meanwhile, and the one that waited by another
+    process.
+    """
     async with calm() as town, hooked(town):
         hung, other = await town.start(2)
         other.ready = False
@@ -104,16 +112,22 @@ async def test_a_worker_that_hangs_delays_only_who_it_was_answering_and_says_not
 
 
 async def test_two_hundred_people_at_once_are_all_answered_by_a_server_that_is_slow_at_times(calm):
-    """C22: what cannot be stored in time is refused and comes again; what cannot be claimed in time waits."""
+    """C22: what cannot be stored in time is refused and comes again; what cannot be claimed in time
+    waits.
+    """
     slow = {"blockConnection": True, "blockTimeMS": 6000}
     async with calm(LEASE_SECONDS="20", WORKERS="16") as town, hooked(town, patience=15):
         await town.start(2)
         crowd = [town.person(ANNA + number) for number in range(200)]
         begun = now()
-        async with fail_point(town, "lanes", "findAndModify", "update", mode={"activationProbability": 0.03}, **slow):
+        async with fail_point(
+            town, "lanes", "findAndModify", "update", mode={"activationProbability": 0.03}, **slow
+        ):
             for person in crowd:
                 town.line(person)
-            await town.until(lambda: town.database["inbox"].count_documents({"state": "done"}) >= 150, 90)
+            await town.until(
+                lambda: town.database["inbox"].count_documents({"state": "done"}) >= 150, 90
+            )
         town.blows.append(Blow("mongod", begun, now()))
         await town.quiet(60)
         statuses = Counter(push.status for push in town.telegram.pushes)

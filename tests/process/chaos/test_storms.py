@@ -1,6 +1,8 @@
-"""Seeded storms over real processes: nothing is lost, nothing given to the model twice, every lane in order.
+"""Seeded storms over real processes: nothing is lost, nothing given to the model twice, every lane
+in order.
 
-The shortest one runs with the other tests; the long ones by name: `pytest -m chaos -s tests/process/chaos`.
+The shortest one runs with the other tests; the long ones by name: `pytest -m chaos -s
+tests/process/chaos`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ async def test_a_squall_over_three_replicas(calm):
     """C13, C14, C20, C24"""
     async with calm(seed=5) as town, hooked(town, twice=0.1, late=0.1):
         await town.start(3)
-        weather = Weather(people=12, messages=60, kills=2, freezes=1, pause=1.0, calm=0.7, commands=0.08, faults=1)
+        weather = Weather(
+            people=12, messages=60, kills=2, freezes=1, pause=1.0, calm=0.7, commands=0.08, faults=1
+        )
         storm, _ = await pass_over(town, None, weather, seed=5, patience=60)
     assert (storm.done["killed"], storm.done["frozen"]) == (2, 1)
 
@@ -43,20 +47,42 @@ async def test_a_short_storm_over_three_replicas_and_a_falling_primary(mongo, st
     """C13, C14, C20, C24"""
     async with stormy(seed=3) as town, hooked(town, twice=0.1, late=0.2):
         await town.start(3)
-        weather = Weather(people=8, messages=80, kills=2, freezes=2, primaries=1, pause=1.0, commands=0.08, faults=2)
+        weather = Weather(
+            people=8,
+            messages=80,
+            kills=2,
+            freezes=2,
+            primaries=1,
+            pause=1.0,
+            commands=0.08,
+            faults=2,
+        )
         await pass_over(town, mongo, weather, seed=3)
 
 
 @pytest.mark.chaos
 async def test_two_thousand_messages_under_thirty_kills_and_two_falls_of_the_primary(mongo, stormy):
-    """The bar of the issue: nothing lost, out of order or given again, one duplicate at most for each blow."""
+    """The bar of the issue: nothing lost, out of order or given again, one duplicate at most for
+    each blow.
+    """
     async with stormy(seed=7, WORKERS="8") as town, hooked(town, twice=0.05, late=0.2):
         await town.start(3)
-        weather = Weather(people=60, messages=2040, kills=16, freezes=16, primaries=2, pause=10.0, calm=2.0, faults=20)
+        weather = Weather(
+            people=60,
+            messages=2040,
+            kills=16,
+            freezes=16,
+            primaries=2,
+            pause=10.0,
+            calm=2.0,
+            faults=20,
+        )
         storm, verdict = await pass_over(town, mongo, weather, seed=7, patience=240)
     assert storm.done["killed"] + storm.done["frozen"] >= 30
     assert storm.done["primaries"] == 2
-    assert verdict.duplicates <= storm.done["killed"] + storm.done["frozen"] + storm.done["primaries"]
+    assert (
+        verdict.duplicates <= storm.done["killed"] + storm.done["frozen"] + storm.done["primaries"]
+    )
 
 
 @pytest.mark.chaos
@@ -65,6 +91,14 @@ async def test_a_storm_over_two_pollers_of_which_one_leads(mongo, stormy):
     async with stormy(seed=8, WORKERS="8") as town:
         await town.start(2)
         weather = Weather(
-            people=30, messages=600, kills=7, freezes=7, primaries=1, pause=6.0, calm=2.0, faults=10, again=0.05
+            people=30,
+            messages=600,
+            kills=7,
+            freezes=7,
+            primaries=1,
+            pause=6.0,
+            calm=2.0,
+            faults=10,
+            again=0.05,
         )
         await pass_over(town, mongo, weather, seed=8, patience=240)

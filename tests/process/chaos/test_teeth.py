@@ -1,4 +1,5 @@
-"""The judge has teeth: each planted fault is provoked on purpose and found; the bot as it is passes the same scene.
+"""The judge has teeth: each planted fault is provoked on purpose and found; the bot as it is passes
+the same scene.
 
 A scene is played twice by real processes, once with the fault in their program and once without.
 """
@@ -9,7 +10,7 @@ import asyncio
 
 import pytest
 
-from bot.demo.telegram.faults import Fault
+from bot.standins.telegram.faults import Fault
 from bot.worker import LOST
 from tests.process.chaos.ledger import read
 from tests.process.chaos.town import LONG_EVERY, fail_point, hooked, thinks
@@ -21,8 +22,13 @@ BLOCK_SECONDS = 7
 
 def is_held_up(town, collection):
     """Whether the server is holding up an update of this collection."""
-    running = [operation.get("command", {}) for operation in town.database.client.admin.aggregate([{"$currentOp": {}}])]
-    return any((one.get("update"), one.get("$db")) == (collection, town.database.name) for one in running)
+    running = [
+        operation.get("command", {})
+        for operation in town.database.client.admin.aggregate([{"$currentOp": {}}])
+    ]
+    return any(
+        (one.get("update"), one.get("$db")) == (collection, town.database.name) for one in running
+    )
 
 
 async def two(town, mutant):
@@ -38,14 +44,15 @@ def switch(town, first, second):
     town.thaw(second)
 
 
-# --------------------------------------------------------------------------------------------------------- scenes
+# ---------------------------------------------------------------------------------------------------------
+# scenes
 
 
 async def an_update_comes_again(town, mutant):
     await town.start(mutant=mutant)
     anna = town.person(ANNA)
     town.line(anna)
-    update = town.telegram.world.updates.pending[-1].update
+    update = town.telegram.state.updates.pending[-1].update
     await town.quiet()
     town.again(update)
 
@@ -65,7 +72,10 @@ async def killed_as_soon_as_telegram_may_forget(town, mutant):
     [first] = await town.start(mutant=mutant)
     said = town.line(town.person(ANNA))
     await town.telegram.until(
-        lambda: any(push.update_id == said.update_id and push.status == 200 for push in town.telegram.pushes), 20
+        lambda: any(
+            push.update_id == said.update_id and push.status == 200 for push in town.telegram.pushes
+        ),
+        20,
     )
     await town.kill(first)
     await town.start()
@@ -118,7 +128,10 @@ async def two_processes_and_one_person_at_a_time(town, mutant):
     """C20"""
     await town.start(2, mutant=mutant)
     town.claude.faults.next(thinks(4), times=None)
-    for person in (town.person(ANNA), town.person(ANNA + 1)):  # the other one's turn is time enough for a copy to come
+    for person in (
+        town.person(ANNA),
+        town.person(ANNA + 1),
+    ):  # the other one's turn is time enough for a copy to come
         town.line(person)
         await town.answered(person, f"a{person.id}x1.")
 
@@ -154,7 +167,9 @@ async def played(calm, scene, mutant):
 
 
 @pytest.mark.chaos
-@pytest.mark.parametrize(("mutant", "scene", "kind"), [(name, *told) for name, told in SCENES.items()], ids=SCENES)
+@pytest.mark.parametrize(
+    ("mutant", "scene", "kind"), [(name, *told) for name, told in SCENES.items()], ids=SCENES
+)
 async def test_a_planted_fault_is_found(calm, mutant, scene, kind):
     verdict = await played(calm, scene, mutant)
     assert verdict.faults[kind], f"{mutant} was not found: {verdict.fates} {verdict}"

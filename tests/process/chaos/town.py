@@ -1,7 +1,8 @@
 """The stand-ins and the replicas together: what a test of many processes starts from.
 
-People send numbered lines (`q1001x3.`) and the model answers with the numbers it was asked (`a1001x3.`), so that what
-became of each line can be read from journals and documents alone. Every tenth line gets an answer of several parts.
+People send numbered lines (`q1001x3.`) and the model answers with the numbers it was asked
+(`a1001x3.`), so that what became of each line can be read from journals and documents alone. Every
+tenth line gets an answer of several parts.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from bot.demo.claude.answers import Answer, Json, say
-from bot.demo.claude.faults import Fault
-from bot.demo.claude.journal import Exchange
-from bot.demo.claude.mind import answer as mind
-from bot.demo.claude.script import is_summary, last_words
-from bot.demo.claude.server import ClaudeServer
-from bot.demo.claude.stream import Wait
-from bot.demo.telegram.people import Person
-from bot.demo.telegram.server import TelegramServer
 from bot.ops.clock import SystemClock
+from bot.standins.claude.answers import Answer, Json, say
+from bot.standins.claude.faults import Fault
+from bot.standins.claude.journal import Exchange
+from bot.standins.claude.rule_model import answer as mind
+from bot.standins.claude.script import is_summary, last_words
+from bot.standins.claude.server import ClaudeServer
+from bot.standins.claude.stream import Wait
+from bot.standins.telegram.people import Person
+from bot.standins.telegram.server import TelegramServer
 from tests.process.chaos.fleet import RECHECK, Balancer, Replica
 
 ASKED = re.compile(r"\bq(\d+)x(\d+)\.")
@@ -63,7 +64,11 @@ def parrot(body: Json) -> Answer:
     asked = ASKED.findall(words)
     told = " ".join(f"a{person}x{number}." for person, number in asked)
     if any(int(number) % LONG_EVERY == 0 for _, number in asked):
-        return say("\n\n".join(f"{told} part {part} {'and so on ' * (PART_LENGTH // 10)}" for part in range(PARTS)))
+        return say(
+            "\n\n".join(
+                f"{told} part {part} {'and so on ' * (PART_LENGTH // 10)}" for part in range(PARTS)
+            )
+        )
     return say(told or f"You said: {words[-80:]}")
 
 
@@ -73,8 +78,10 @@ def thinks(seconds: float) -> Fault:
 
 
 @dataclass
-class Town:
-    """Stand-ins, replicas, people, and a record of what people said and what was done to processes."""
+class Environment:
+    """Stand-ins, replicas, people, and a record of what people said and what was done to
+    processes.
+    """
 
     telegram: TelegramServer
     claude: ClaudeServer
@@ -87,14 +94,19 @@ class Town:
     blows: list[Blow] = field(default_factory=list)
     numbers: dict[int, int] = field(default_factory=dict)
 
-    # ---------------------------------------------------------------------------------------------- processes
+    # ----------------------------------------------------------------------------------------------
+    # processes
 
     async def start(self, count: int = 1, *, mutant: str = "", **changes: str) -> list[Replica]:
         """More replicas, ready to answer; with `mutant`, of a bot with that fault planted."""
-        module, arguments = ("tests.process.chaos.mutants", (mutant, "run")) if mutant else ("bot", ("run",))
+        module, arguments = (
+            ("tests.process.chaos.mutants", (mutant, "run")) if mutant else ("bot", ("run",))
+        )
         first = len(self.replicas)
         fresh = [
-            Replica(self.environ | changes, self.folder / f"{first + number}.log", module, arguments)
+            Replica(
+                self.environ | changes, self.folder / f"{first + number}.log", module, arguments
+            )
             for number in range(count)
         ]
         self.replicas += fresh
@@ -114,10 +126,15 @@ class Town:
 
     def thaw(self, replica: Replica) -> None:
         replica.thaw()
-        last = max(place for place, blow in enumerate(self.blows) if blow.kind == "freeze" and blow.end > now())
+        last = max(
+            place
+            for place, blow in enumerate(self.blows)
+            if blow.kind == "freeze" and blow.end > now()
+        )
         self.blows[last] = Blow("freeze", self.blows[last].at, now())
 
-    # ------------------------------------------------------------------------------------------------- people
+    # -------------------------------------------------------------------------------------------------
+    # people
 
     def person(self, number: int) -> Person:
         return self.telegram.person(number, f"P{number}")
@@ -131,19 +148,20 @@ class Town:
         return self._says(person, 0, text)
 
     def _says(self, person: Person, number: int, text: str) -> Said:
-        said = Said(person.id, number, self.telegram.world.updates.next_id, text)
+        said = Said(person.id, number, self.telegram.state.updates.next_id, text)
         person.says(text)
         self.said.append(said)
         return said
 
     def again(self, update: Json) -> None:
         """Telegram hands over an update it has handed over before."""
-        updates = self.telegram.world.updates
+        updates = self.telegram.state.updates
         following = updates.next_id
         self.telegram.deliver(dict(update))
         updates.next_id = following
 
-    # ------------------------------------------------------------------------------------------------ waiting
+    # ------------------------------------------------------------------------------------------------
+    # waiting
 
     async def until(self, holds: Callable[[], Any], seconds: float = 20) -> Any:
         """Wait for something in the database or a log, which have no event to wait for."""
@@ -152,15 +170,21 @@ class Town:
                 while not (value := await asyncio.to_thread(holds)):  # noqa: ASYNC110 - as the docstring says
                     await asyncio.sleep(RECHECK)
         except TimeoutError:
-            logs = "\n".join(f"--- {replica.log.name}\n{replica.text[-3000:]}" for replica in self.replicas)
-            raise AssertionError(f"not within {seconds} s\n{self.telegram.journal.tail()}\n{logs}") from None
+            logs = "\n".join(
+                f"--- {replica.log.name}\n{replica.text[-3000:]}" for replica in self.replicas
+            )
+            raise AssertionError(
+                f"not within {seconds} s\n{self.telegram.journal.tail()}\n{logs}"
+            ) from None
         return value
 
     async def quiet(self, seconds: float = 60) -> None:
         """Until everything that was said has met its fate."""
 
         def nothing_waits() -> bool:
-            if self.telegram.world.updates.pending or self.database["inbox"].count_documents({"state": "queued"}):
+            if self.telegram.state.updates.pending or self.database["inbox"].count_documents(
+                {"state": "queued"}
+            ):
                 return False
             stored = self.database["inbox"].count_documents({})
             return bool(stored) and self.database["lanes"].count_documents({"ready": True}) == 0
@@ -170,7 +194,9 @@ class Town:
     @property
     def questions(self) -> list[Exchange]:
         """What the model was asked, without summaries."""
-        asked = (exchange for exchange in self.claude.journal.exchanges if exchange.body.get("messages"))
+        asked = (
+            exchange for exchange in self.claude.journal.exchanges if exchange.body.get("messages")
+        )
         return [exchange for exchange in asked if not is_summary(exchange.body)]
 
     async def begun(self, count: int = 1) -> None:
@@ -188,8 +214,14 @@ def now() -> datetime:
 
 @asynccontextmanager
 async def opened(
-    uri: str, client: MongoClient[Any], database: str, folder: Path, *, seed: int = 1, **changes: str
-) -> AsyncIterator[Town]:
+    uri: str,
+    client: MongoClient[Any],
+    database: str,
+    folder: Path,
+    *,
+    seed: int = 1,
+    **changes: str,
+) -> AsyncIterator[Environment]:
     """A town without a replica yet, for long polling."""
     clock = SystemClock()
     async with (
@@ -204,24 +236,28 @@ async def opened(
             "ANTHROPIC_BASE_URL": claude.url,
             "MONGODB_URI": uri,
             "MONGODB_DATABASE": database,
-            "PTB_TIMEDELTA": "true",  # else the library warns at each 429, and warnings are errors here
+            # else the library warns at each 429, and warnings are errors here
+            "PTB_TIMEDELTA": "true",
             "LEASE_SECONDS": str(LEASE),
             "GRACE_SECONDS": "5",
             "MESSAGES_PER_MINUTE": "10000",
             "CONTEXT_TRIGGER_MESSAGES": "8",
             "CONTEXT_KEEP_MESSAGES": "4",
         } | changes
-        town = Town(telegram, claude, client[database], environ, folder, random.Random(seed))
+        town = Environment(telegram, claude, client[database], environ, folder, random.Random(seed))
         stack.push_async_callback(_end, town)
         yield town
 
 
 @asynccontextmanager
-async def hooked(town: Town, **ways: float) -> AsyncIterator[Town]:
+async def hooked(town: Environment, **ways: float) -> AsyncIterator[Environment]:
     """The town, where Telegram delivers by a webhook to any replica."""
     balancer = Balancer(town.replicas, town.dice, **ways)
     async with balancer.open() as url:
-        town.environ |= {"WEBHOOK_URL": url, "WEBHOOK_SECRET": "a-secret-of-the-tests-as-long-as-asked"}
+        town.environ |= {
+            "WEBHOOK_URL": url,
+            "WEBHOOK_SECRET": "a-secret-of-the-tests-as-long-as-asked",
+        }
         try:
             yield town
         finally:
@@ -230,7 +266,7 @@ async def hooked(town: Town, **ways: float) -> AsyncIterator[Town]:
 
 @asynccontextmanager
 async def fail_point(
-    town: Town, collection: str, *commands: str, mode: Any = "alwaysOn", **data: Any
+    town: Environment, collection: str, *commands: str, mode: Any = "alwaysOn", **data: Any
 ) -> AsyncIterator[None]:
     """The server treats these commands on one collection of this town's database in another way.
 
@@ -238,14 +274,16 @@ async def fail_point(
     """
     server = town.database.client.admin
     where = {"failCommands": list(commands), "namespace": f"{town.database.name}.{collection}"}
-    await asyncio.to_thread(server.command, "configureFailPoint", "failCommand", mode=mode, data=where | data)
+    await asyncio.to_thread(
+        server.command, "configureFailPoint", "failCommand", mode=mode, data=where | data
+    )
     try:
         yield
     finally:
         await asyncio.to_thread(server.command, "configureFailPoint", "failCommand", mode="off")
 
 
-async def _end(town: Town) -> None:
+async def _end(town: Environment) -> None:
     for replica in town.replicas:
         if replica.frozen:
             replica.thaw()

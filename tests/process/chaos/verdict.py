@@ -1,4 +1,6 @@
-"""What the bot promises under blows, checked against a ledger: a sentence for each broken promise, and the figures."""
+"""What the bot promises under blows, checked against a ledger: a sentence for each broken promise,
+and the figures.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ SLACK = timedelta(seconds=2)
 """A blow may fall just before its victim's last call reaches the journal."""
 WAKING = timedelta(seconds=0.5)
 """In this time a woken process sends what it had begun to send."""
-DECLINED, BURIED, INTERRUPTED = (text(key, "en") for key in ("turn_declined", "turn_buried", "ending_interrupted"))
+DECLINED, BURIED, INTERRUPTED = (
+    text(key, "en") for key in ("turn_declined", "turn_buried", "ending_interrupted")
+)
 APOLOGIES = ("error_store", "error_model_busy", "error_unexpected", "error_session_gone")
 DONE = {f"/{name}": text(f"{name}_done", "en") for name in ("new", "reset", "stop")}
 
@@ -38,7 +42,9 @@ class Verdict:
         return not any(self.faults.values())
 
     def __str__(self) -> str:
-        faults = [f"{kind}: {fault}" for kind, faults in self.faults.items() for fault in faults[:8]]
+        faults = [
+            f"{kind}: {fault}" for kind, faults in self.faults.items() for fault in faults[:8]
+        ]
         people = {int(found) for fault in faults for found in PERSON.findall(fault)}
         return "\n".join([*faults, *(story(self.ledger, person) for person in sorted(people)[:3])])
 
@@ -63,7 +69,8 @@ def judge(ledger: Ledger) -> Verdict:
     return verdict
 
 
-# ---------------------------------------------------------------------------------------------------- nothing lost
+# ----------------------------------------------------------------------------------------------------
+# nothing lost
 
 
 def _lost(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
@@ -71,7 +78,9 @@ def _lost(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
     for said in ledger.said:
         if not said.number:
             continue
-        fate = "answered" if (said.person, said.number) in arrived else _fate(ledger, said.update_id)
+        fate = (
+            "answered" if (said.person, said.number) in arrived else _fate(ledger, said.update_id)
+        )
         verdict.fates[fate] += 1
         if fate.startswith("lost"):
             yield f"q{said.person}x{said.number} (update {said.update_id}): {fate}"
@@ -101,18 +110,25 @@ def _fate_of_the_done(ledger: Ledger, entry) -> str:
 
 def _unspoken(ledger: Ledger, state: str, sentence: str) -> Iterator[str]:
     """Fates that need a sentence, in chats that got fewer of those than such batches."""
-    batches = {(entry["ownerId"], entry["turn"]) for entry in ledger.entries.values() if entry["state"] == state}
+    batches = {
+        (entry["ownerId"], entry["turn"])
+        for entry in ledger.entries.values()
+        if entry["state"] == state
+    }
     spoken = Counter(sent.chat for sent in ledger.sent if sent.text == sentence)
     for person, count in Counter(person for person, _ in batches).items():
         if spoken[person] < count:
             yield f"{person}: {count} batches {state}, {spoken[person]} times told so"
 
 
-# -------------------------------------------------------------------------------------------- once, and in order
+# -------------------------------------------------------------------------------------------- once,
+# and in order
 
 
 def _given_again(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
-    """A process that wakes up in the middle of its request cannot take it back: what those ask is counted apart."""
+    """A process that wakes up in the middle of its request cannot take it back: what those ask is
+    counted apart.
+    """
     committed: dict[Line, datetime] = {}
     for commit in ledger.commits:
         for line in commit.lines:
@@ -126,7 +142,10 @@ def _given_again(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
             if _is_waking(ledger, given.at):
                 verdict.woken += 1
             else:
-                yield f"q{line[0]}x{line[1]} was given again {given.at - committed[line]} after its commit"
+                yield (
+                    f"q{line[0]}x{line[1]} was given again {given.at - committed[line]} after "
+                    f"its commit"
+                )
 
 
 def _is_waking(ledger: Ledger, at: datetime) -> bool:
@@ -134,10 +153,16 @@ def _is_waking(ledger: Ledger, at: datetime) -> bool:
 
 
 def _out_of_order(ledger: Ledger, answers: Sequence[Sent]) -> Iterator[str]:
-    given = [line for given in ledger.given if not _is_waking(ledger, given.at) for line in given.asked]
+    given = [
+        line for given in ledger.given if not _is_waking(ledger, given.at) for line in given.asked
+    ]
     committed = [line for commit in ledger.commits for line in commit.lines]
     read = [line for sent in answers if sent.arrived for line in sent.told]
-    for what, lines in (("the model was given", given), ("was committed", committed), ("was answered", read)):
+    for what, lines in (
+        ("the model was given", given),
+        ("was committed", committed),
+        ("was answered", read),
+    ):
         yield from (f"{what} q{line[0]}x{line[1]} too late" for line in _late(lines))
 
 
@@ -150,18 +175,26 @@ def _late(lines: Iterable[Line]) -> Iterator[Line]:
         latest[person] = max(number, latest.get(person, 0))
 
 
-# ------------------------------------------------------------------------------------------------------- sessions
+# -------------------------------------------------------------------------------------------------------
+# sessions
 
 
 def _holes(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
     archived: dict[str, list[int]] = defaultdict(list)
     for row in ledger.archive:
         archived[row["sessionId"]].append(row["seq"])
-    verdict.orphans = sum(len(rows) for session, rows in archived.items() if session not in ledger.sessions)
+    verdict.orphans = sum(
+        len(rows) for session, rows in archived.items() if session not in ledger.sessions
+    )
     for session in ledger.sessions.values():
         kept = [message["seq"] for message in session["messages"]]
-        if kept != sorted(set(kept)) or {*kept, *archived[session["_id"]]} != set(range(session["nextSeq"])):
-            yield f"{session['_id']}: {sorted(archived[session['_id']])} + {kept} are not 0 … {session['nextSeq'] - 1}"
+        if kept != sorted(set(kept)) or {*kept, *archived[session["_id"]]} != set(
+            range(session["nextSeq"])
+        ):
+            yield (
+                f"{session['_id']}: {sorted(archived[session['_id']])} + {kept} are not 0 … "
+                f"{session['nextSeq'] - 1}"
+            )
 
 
 def _mixed(ledger: Ledger) -> Iterator[str]:
@@ -170,12 +203,20 @@ def _mixed(ledger: Ledger) -> Iterator[str]:
     for given in ledger.given:
         homes = {home.get(line) for line in given.asked} - {None}
         strange = [line for line in given.reminded if homes and home.get(line) not in homes]
-        gone = [line for line in given.reminded if given.at - SLACK > ledger.erased.get(home.get(line, ""), given.at)]
+        gone = [
+            line
+            for line in given.reminded
+            if given.at - SLACK > ledger.erased.get(home.get(line, ""), given.at)
+        ]
         if strange or gone:
-            yield f"the request for {given.asked} held {strange} of another Session, {gone} of an erased one"
+            yield (
+                f"the request for {given.asked} held {strange} of another Session, {gone} of "
+                f"an erased one"
+            )
 
 
-# ----------------------------------------------------------------------------------------------------------- sends
+# -----------------------------------------------------------------------------------------------------------
+# sends
 
 
 def _blows_between(ledger: Ledger, start: datetime, end: datetime) -> int:
@@ -193,7 +234,11 @@ def _sent_again(ledger: Ledger, answers: Sequence[Sent], verdict: Verdict) -> It
         verdict.duplicates += extra
         if extra > _blows_between(ledger, copies[0].at, copies[-1].at):
             yield f"a{told[0][0]}x{told[0][1]} was sent {extra} times too often"
-        yield from (f"a{p}x{n} was answered in two turns" for p, n in told if homes.setdefault((p, n), told) != told)
+        yield from (
+            f"a{p}x{n} was answered in two turns"
+            for p, n in told
+            if homes.setdefault((p, n), told) != told
+        )
 
 
 def _commands(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
@@ -209,17 +254,26 @@ def _commands(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
             extra = max(len(arrived) - given[person], 0)
             verdict.duplicates += extra
             if len(heard[person]) < given[person]:
-                yield f"{person}: {given[person]} times {command}, {len(heard[person])} times confirmed"
+                yield (
+                    f"{person}: {given[person]} times {command}, {len(heard[person])} times "
+                    f"confirmed"
+                )
             if extra and extra > _blows_between(ledger, arrived[0].at, arrived[-1].at):
                 yield f"{person}: {given[person]} times {command}, {len(arrived)} times confirmed"
 
 
 def _for_no_reason(ledger: Ledger) -> Iterator[str]:
-    """An apology for something that did not fail; one for the store is due once in a while of outages."""
-    failed = Counter(entry["ownerId"] for entry in ledger.entries.values() if entry["state"] == "failed")
+    """An apology for something that did not fail; one for the store is due once in a while of
+    outages.
+    """
+    failed = Counter(
+        entry["ownerId"] for entry in ledger.entries.values() if entry["state"] == "failed"
+    )
     outage = any(blow.kind in {"primary", "mongod"} for blow in ledger.blows)
     for key in APOLOGIES:
         sentence = text(key, "en")
-        for person, count in Counter(sent.chat for sent in ledger.sent if sent.text == sentence).items():
+        for person, count in Counter(
+            sent.chat for sent in ledger.sent if sent.text == sentence
+        ).items():
             if count > failed[person] and not (key == "error_store" and outage):
                 yield f"{person} read {key} {count} times, {failed[person]} entries failed"

@@ -1,0 +1,81 @@
+"""The demo's diary: what happened to Sessions, to the bot and to the clock, without a word of
+anybody.
+
+A happening is a small JSON object with a number that grows; the names are the contract in `stage`.
+Only the latest are kept. Whoever waits for the next one is woken by it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.demo.json_values import to_json
+from bot.ports import Clock
+from bot.standins.telegram.signal import Signal
+
+KEPT = 500
+Happening = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Whom a happening is about; nobody in particular where nothing is said."""
+
+    person: int | None = None
+    chat: int | None = None
+    thread: int | None = None
+    session: str | None = None
+
+
+NOBODY = About()
+
+
+class EventLog:
+    """The happenings of one demo."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._signal = Signal()
+        self._kept: deque[Happening] = deque(maxlen=KEPT)
+        self._number = 0
+
+    def note(self, what: str, about: About = NOBODY, **fields: Any) -> None:
+        """Something happened."""
+        self._number += 1
+        whom = {
+            "person": about.person,
+            "chat": about.chat,
+            "thread": about.thread,
+            "session": about.session,
+        }
+        self._kept.append(
+            {
+                "number": self._number,
+                "at": to_json(self._clock.now()),
+                "what": what,
+                **whom,
+                **fields,
+            }
+        )
+        self._signal.ring()
+
+    def since(self, number: int) -> Sequence[Happening]:
+        """What happened after this number, oldest first; all there is, where the number is an
+        earlier demo's.
+        """
+        number = number if number <= self._number else 0
+        return [happening for happening in self._kept if happening["number"] > number]
+
+    async def follow(self, number: int, patience: float) -> AsyncIterator[Sequence[Happening]]:
+        """What happened after this number, then whatever comes; nothing, where nothing comes within
+        `patience`.
+        """
+        while True:
+            fresh = self.since(number)
+            yield fresh
+            number = fresh[-1]["number"] if fresh else number
+            if not self.since(number):
+                await self._signal.wait(patience)

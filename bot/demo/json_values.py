@@ -1,0 +1,18 @@
+"""Values as JSON can carry them: moments spelt out (ISO 8601, UTC, milliseconds), all else as it
+is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+
+def to_json(value: Any) -> Any:
+    """The value with every moment in it spelt out."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, Mapping):
+        return {name: to_json(inner) for name, inner in value.items()}
+    return [to_json(inner) for inner in value] if isinstance(value, list | tuple) else value

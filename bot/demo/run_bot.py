@@ -1,0 +1,39 @@
+"""The bot as the demo runs it: `bot run` with the demo's clock, so that an hour passes at the press
+of a button.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from bot import app
+from bot.demo.clock import ShiftedClock
+from bot.errors import StartError
+from bot.ops import logs
+from bot.settings import Settings
+
+FAULT = 2
+"""The exit code of a start that failed, as `bot run` has it."""
+
+
+async def run(clock_file: Path) -> None:
+    """Answer people until SIGTERM or SIGINT, in the time of the demo."""
+    settings = Settings.read(os.environ)
+    logs.configure(settings.log_level, settings.log_format, settings.secrets)
+    leave = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, leave.set)
+    await app.run(settings, leave=leave, clock=ShiftedClock(clock_file))
+
+
+def main() -> None:
+    """Run it, or say in one sentence why it cannot start."""
+    try:
+        asyncio.run(run(Path(sys.argv[1])))
+    except StartError as fault:
+        sys.stderr.write(f"{fault}\n")
+        sys.exit(FAULT)

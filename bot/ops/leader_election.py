@@ -1,0 +1,77 @@
+"""What only one process may do at a time: run it while a lease is held, wait for the lease while it
+is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from bot.aio import cancel_and_wait
+from bot.errors import StoreError, StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+
+class Lease(Protocol):
+    """Something one process has at a time."""
+
+    async def take(self) -> bool:
+        """Take or renew it; whether it is ours now."""
+
+    async def drop(self) -> None:
+        """Give it up."""
+
+
+async def run_while_leader(
+    lease: Lease, work: Callable[[], Awaitable[Any]], leading: asyncio.Event, *, pause: float = 1.0
+) -> None:
+    """Run `work`, and set `leading`, whenever the lease is ours.
+
+    Asks every `pause` seconds, well within a lease.
+    """
+    running: asyncio.Future[Any] | None = None
+    try:
+        while True:
+            is_ours = await _taken(lease)
+            if is_ours and running is None:
+                log.info("this process receives updates now")
+                leading.set()
+                running = asyncio.ensure_future(work())
+            elif not is_ours and running is not None:
+                log.warning("another process receives updates now")
+                leading.clear()
+                await cancel_and_wait(running)
+                running = None
+            await _within(pause, running)
+    finally:
+        if running is not None:
+            await cancel_and_wait(running)
+            await _dropped(lease)
+
+
+async def _taken(lease: Lease) -> bool:
+    """Without the store nobody can say; then nothing that is received could be kept either."""
+    try:
+        return await lease.take()
+    except StoreUnavailable:
+        return False
+
+
+async def _dropped(lease: Lease) -> None:
+    try:
+        await lease.drop()
+    except StoreError as failure:
+        log.info("the lease could not be given up and will run out: %s", failure)
+
+
+async def _within(pause: float, running: asyncio.Future[Any] | None) -> None:
+    """Wait, and pass on the failure of work that should never end."""
+    if running is None:
+        await asyncio.sleep(pause)
+        return
+    await asyncio.wait({running}, timeout=pause)
+    if running.done():
+        running.result()

@@ -1,0 +1,21 @@
+"""Time as the stand-ins need it: anything that says what moment it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Says what time it is, in UTC."""
+
+    def now(self) -> datetime:
+        """Return the present moment."""
+
+
+class SystemClock:
+    """The machine's time, UTC."""
+
+    def now(self) -> datetime:
+        """Return the present moment."""
+        return datetime.now(UTC)

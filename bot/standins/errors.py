@@ -1,0 +1,9 @@
+"""The one error of the stand-ins themselves; what they refuse they refuse over HTTP, as the real
+servers do.
+"""
+
+from __future__ import annotations
+
+
+class StandInError(Exception):
+    """A stand-in cannot start; the message is one sentence for the person who wanted it."""

@@ -1,0 +1,1 @@
+"""The store on MongoDB, through Motor or PyMongo's own async driver."""

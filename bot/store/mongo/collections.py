@@ -1,0 +1,171 @@
+"""What the database is made of: collections with their validators and indexes, and the view without
+any text.
+
+Every query of this package is served by an index named here. Expiry (TTL) is garbage collection
+only: what is over is decided by the code that loads it, since the server's sweeper lags a minute
+and more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.errors import StartError
+from bot.store.documents import Document
+from bot.store.mongo.validators import (
+    ARCHIVE,
+    CHATS,
+    INBOX,
+    LANES,
+    LEASES,
+    MODELS,
+    NOTES,
+    OWNERS,
+    SESSIONS,
+    USAGE,
+)
+
+DAY = 86_400
+MAX_SECONDS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One index, by name. `options` are createIndex's."""
+
+    name: str
+    keys: Mapping[str, int]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """One collection with what the server shall enforce on it."""
+
+    name: str
+    validator: Document
+    indexes: tuple[Index, ...]
+
+
+def collections(expire_after: int) -> tuple[Collection, ...]:
+    """All collections; Sessions vanish `expire_after` seconds after they were last active."""
+    place = {"ownerId": 1, "chatId": 1, "threadId": 1}
+    return (
+        Collection(
+            "sessions",
+            SESSIONS,
+            (
+                Index(
+                    "one_active",
+                    place,
+                    {"unique": True, "partialFilterExpression": {"status": "active"}},
+                ),
+                Index("owner_recent", {"ownerId": 1, "lastActive": -1}),
+                Index(
+                    "idle_ttl", {"lastActive": 1}, {"expireAfterSeconds": _seconds(expire_after)}
+                ),
+            ),
+        ),
+        Collection(
+            "archive",
+            ARCHIVE,
+            (
+                Index("one_of_each", {"ownerId": 1, "sessionId": 1, "seq": 1}, {"unique": True}),
+                Index("expiry", {"expiresAt": 1}, {"expireAfterSeconds": 0}),
+            ),
+        ),
+        Collection(
+            "notes",
+            NOTES,
+            (
+                Index(
+                    "one_operation", {"ownerId": 1, "chatId": 1, "operationId": 1}, {"unique": True}
+                ),
+                Index("in_order", {"ownerId": 1, "chatId": 1, "at": 1, "_id": 1}),
+            ),
+        ),
+        Collection("owners", OWNERS, ()),
+        Collection(
+            "usage",
+            USAGE,
+            (
+                Index("one_a_day", {"ownerId": 1, "day": 1}, {"unique": True}),
+                Index("expiry", {"day": 1}, {"expireAfterSeconds": 90 * DAY}),
+            ),
+        ),
+        Collection(
+            "inbox",
+            INBOX,
+            (
+                Index("in_lane", {"lane": 1, "state": 1, "_id": 1}),
+                Index("expiry", {"doneAt": 1}, {"expireAfterSeconds": 2 * DAY}),
+            ),
+        ),
+        Collection(
+            "lanes",
+            LANES,
+            (
+                Index(
+                    "claimable",
+                    {"ready": 1, "leaseUntil": 1, "share": 1},
+                    {"partialFilterExpression": {"ready": True}},
+                ),
+                Index("expiry", {"lastSeen": 1}, {"expireAfterSeconds": 90 * DAY}),
+            ),
+        ),
+        Collection("chats", CHATS, (Index("by_new_id", {"movedTo": 1}),)),
+        Collection("models", MODELS, ()),
+        Collection("leases", LEASES, ()),
+    )
+
+
+def _seconds(value: int) -> int:
+    """The server takes NaN for "delete all at once", so nothing but a sensible int may reach it."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= MAX_SECONDS:
+        raise StartError(
+            f"SESSION_TTL_SECONDS + SESSION_RESUME_SECONDS must be a number from 1 to "
+            f"{MAX_SECONDS}."
+        )
+    return value
+
+
+def _seconds_since(field: str) -> Document:
+    return {"$toInt": {"$dateDiff": {"startDate": field, "endDate": "$$NOW", "unit": "second"}}}
+
+
+OVERVIEW: Mapping[str, Document] = {
+    "sessions_overview": {
+        "viewOn": "sessions",
+        "pipeline": [
+            {
+                "$project": {
+                    "ownerId": 1,
+                    "chatId": 1,
+                    "threadId": 1,
+                    "status": 1,
+                    "createdAt": 1,
+                    "lastActive": 1,
+                    "ageSeconds": _seconds_since("$createdAt"),
+                    "idleSeconds": _seconds_since("$lastActive"),
+                    "revision": 1,
+                    "messages": {"$size": "$messages"},
+                    "archived": {"$subtract": ["$nextSeq", {"$size": "$messages"}]},
+                    "contextTokens": "$context.tokens",
+                    "summary": {
+                        "tokens": "$summary.tokens",
+                        "epoch": "$summary.epoch",
+                        "upTo": "$summary.upTo",
+                        "gaps": {"$size": {"$ifNull": ["$summary.gaps", []]}},
+                    },
+                    "compactionFails": "$compaction.fails",
+                    "steps": {"$size": {"$ifNull": ["$task.steps", []]}},
+                    "usage": 1,
+                    "schemaVersion": 1,
+                }
+            }
+        ],
+    }
+}
+"""What an admin's read-only role may see of Sessions: ids, ages, counts, tokens, and no text."""

@@ -1,0 +1,56 @@
+"""Who can be reached no longer, or again, and which groups have moved: what updates tell without
+asking anything.
+
+It is noted before the updates are taken in, so that whoever answers them knows already. One that
+tells what can never be stored is dropped; the others are taken in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bot.owner import Owner
+from bot.ports import Chats, Clock, Json, Owners
+from bot.telegram.inbound.identity import contact
+from bot.telegram.inbound.receiver import dropping, told_by
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Keeps what it is told. `allowed`: of strangers nothing is kept."""
+
+    owners: Owners
+    chats: Chats
+    clock: Clock
+    allowed: Callable[[Owner], bool]
+
+    def noting(self, receive: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        """`receive`, and what its updates tell."""
+
+        async def note_and_receive(*updates: Json) -> None:
+            await receive(*[update for update in updates if await self._is_noted(update)])
+
+        return note_and_receive
+
+    async def _is_noted(self, update: Json) -> bool:
+        with dropping(update["update_id"]):
+            await self._note(update)
+            return True
+        return False
+
+    async def _note(self, update: Json) -> None:
+        match update:
+            case {"message": {"chat": {"id": int(chat_id)}, "migrate_to_chat_id": int(new_id)}}:
+                await self.chats.moved(chat_id, new_id)
+            case {"my_chat_member": {}}:
+                await self._note_contact(update)
+
+    async def _note_contact(self, update: Json) -> None:
+        found = told_by(update, contact)
+        if found is None or not self.allowed(found.owner):
+            return
+        if found.is_open:
+            await self.owners.reached(found.owner)
+        else:
+            await self.owners.unreachable(found.owner, self.clock.now())

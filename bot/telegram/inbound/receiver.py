@@ -1,0 +1,240 @@
+"""The way in: an update becomes an inbox entry, or nothing, before Telegram may forget it.
+
+The same for every way in which updates come. Nothing is answered here, so the intake never waits
+for an answer. Who may talk is decided here: a stranger, or somebody who writes in the name of many,
+gets one sentence and no Session; a chat into which a stranger has brought the bot is left again.
+Who sends more than a person's share is told so, and what is beyond it is not taken in; a stop is,
+from a reserve. While nothing can be stored Telegram keeps what was sent and hands it over again,
+and whoever sent it is told that it has to wait. What can never be stored is dropped alone, and
+whoever sent it is told that, too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from telegram import Update
+
+from bot.errors import StoreError, StoreUnavailable, Unstorable
+from bot.inbox import Entry, Inbox, Kind
+from bot.ops.logs import whereabouts
+from bot.owner import Lane, Owner, Place
+from bot.ports import Clock, Json
+from bot.session import clean
+from bot.telegram.commands.names import COMMANDS, Command
+from bot.telegram.inbound.identity import Refusal, Sender, Stop, identify, inviter, stop_of
+from bot.telegram.inbound.incoming_rate import Arrival, IncomingRate
+from bot.telegram.inbound.parsing import Account, command_of, gathers, kind_of
+from bot.texts import Language
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Notices(Protocol):
+    """Sentences for people who get no answer; nobody waits until they are sent."""
+
+    def say(self, place: Place, key: str, language: Language) -> None:
+        """Say the sentence in the Place, unless it was said there recently."""
+
+    def leave(self, place: Place, key: str, language: Language) -> None:
+        """Say the sentence and leave the chat."""
+
+
+def lane_of(stored: Json) -> Lane | None:
+    """Where an update that was accepted belongs; None where it can no longer be read, as after a
+    change of library.
+    """
+    sender = _sender_of(stored)
+    return Lane(sender.owner, sender.place) if sender else None
+
+
+def _sender_of(stored: Json) -> Sender | None:
+    sender = told_by(stored, identify)
+    return sender if isinstance(sender, Sender) else None
+
+
+def told_by(raw: Json, read: Callable[[Update], T]) -> T | None:
+    """What `read` finds in an update; None where it cannot be read."""
+    try:
+        return read(Update.de_json(dict(raw)))
+    except Exception as error:  # noqa: BLE001 - one bad update must stop neither its lane nor the intake
+        log.warning("an update could not be read: %s", whereabouts(error))
+        return None
+
+
+@contextmanager
+def dropping(update_id: int) -> Iterator[None]:
+    """What is written inside is given up where it can never be stored: to Telegram the update is
+    taken.
+    """
+    try:
+        yield
+    except Unstorable as failure:
+        log.warning("update %d cannot be stored and is dropped: %s", update_id, failure)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Who may talk to the bot, and how much each of them at once."""
+
+    allows: Callable[[Owner], bool]
+    rate: IncomingRate
+
+
+class Receiver:
+    """Sorts updates and has the inbox accept those that ask something of us."""
+
+    def __init__(
+        self, inbox: Inbox, account: Account, clock: Clock, throttled_notices: Notices, gate: Gate
+    ) -> None:
+        self._inbox = inbox
+        self._account = account
+        self._clock = clock
+        self._throttled_notices = throttled_notices
+        self._gate = gate
+
+    async def receive(self, *updates: Json) -> None:
+        """Accept updates, as sent.
+
+        Once this returns, Telegram may forget them; raises StoreError if not.
+        """
+        read = [self._read(update) for update in updates]
+        for edit in await self._accept_each([entry for entry in read if isinstance(entry, Entry)]):
+            if edit.kind == "edit":
+                with dropping(edit.id):
+                    await self._inbox.revise(edit.lane, edit.update["message"])
+        for stop in _latest(other for other in read if isinstance(other, Stop)):
+            with dropping(stop.turn):
+                await self._inbox.stop(stop.lane, stop.turn, in_all_topics=stop.in_all_topics)
+
+    async def _accept_each(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Those that were accepted: all at once, or one by one where one of them can never be
+        stored.
+        """
+        try:
+            await self._accept(*entries)
+        except Unstorable:
+            return [entry for entry in entries if await self._accept_alone(entry)]
+        except StoreUnavailable as away:
+            for entry in entries:
+                self._say(entry, away)
+            raise
+        return entries
+
+    async def _accept(self, *entries: Entry) -> None:
+        if entries and not await self._inbox.put(*entries):
+            log.info("some of the updates from %d on came again", entries[0].id)
+
+    async def _accept_alone(self, entry: Entry) -> bool:
+        with dropping(entry.id):
+            try:
+                await self._accept(entry)
+            except Unstorable as never:
+                self._say(entry, never)
+                raise
+            return True
+        return False
+
+    def _say(self, entry: Entry, failure: StoreError) -> None:
+        if (sender := _sender_of(entry.update)) is not None:
+            self._throttled_notices.say(sender.place, failure.text, sender.language)
+
+    def _read(self, raw: Json) -> Entry | Stop | None:
+        """What an update asks; None where it asks nothing of us, or nobody may ask."""
+        try:
+            return self._sorted(Update.de_json(clean(raw)))
+        except Exception as error:  # noqa: BLE001 - one bad update must not stop the intake
+            log.warning(
+                "update %d could not be read and is dropped: %s",
+                raw["update_id"],
+                whereabouts(error),
+            )
+            return None
+
+    def _sorted(self, update: Update) -> Entry | Stop | None:
+        kind = kind_of(update, self._account)
+        if kind is None:
+            if (stop := stop_of(update)) is not None:
+                return stop if self._may_stop(stop, update.update_id) else None
+            if (host := inviter(update)) is not None and not self._gate.allows(host.owner):
+                self._throttled_notices.leave(host.place, "access_refused", host.language)
+            log.debug("update %d asks nothing of us", update.update_id)
+            return None
+        match identify(update):
+            case Sender() as sender if self._gate.allows(sender.owner):
+                return self._admitted(update, sender, kind)
+            case Sender() | Refusal() if kind == "edit":
+                return None
+            case Sender() as stranger:
+                self._throttled_notices.say(stranger.place, "access_refused", stranger.language)
+            case Refusal() as refusal:
+                self._throttled_notices.say(refusal.place, refusal.key, refusal.language)
+        return None
+
+    def _may_stop(self, stop: Stop, update_id: int) -> bool:
+        arrival = Arrival(update_id, "press", ends_turn=True)
+        return self._gate.allows(stop.lane.owner) and self._gate.rate.admits(
+            stop.lane.owner, arrival
+        )
+
+    def _admitted(self, update: Update, sender: Sender, kind: Kind) -> Entry | None:
+        command = self._command(update) if kind == "command" else None
+        ends_turn = command is not None and command.cancels
+        if self._gate.rate.admits(
+            sender.owner, Arrival(update.update_id, kind, ends_turn, _sent_at(update))
+        ):
+            return self._entry(update, sender, kind, command)
+        self._throttled_notices.say(sender.place, "too_fast", sender.language)
+        return None
+
+    def _command(self, update: Update) -> Command | None:
+        command_text = (
+            command_of(update.message, self._account) if update.message is not None else None
+        )
+        return COMMANDS.get(command_text.name) if command_text is not None else None
+
+    def _entry(self, update: Update, sender: Sender, kind: Kind, command: Command | None) -> Entry:
+        return Entry(
+            id=update.update_id,
+            lane=Lane(sender.owner, sender.place, aside=command is not None and command.aside),
+            kind=kind,
+            update=_as_it_waits(update),
+            received_at=self._clock.now(),
+            cancels=command is not None and command.cancels,
+            gathers=kind == "content" and gathers(update),
+        )
+
+
+def _latest(stops: Iterable[Stop]) -> list[Stop]:
+    """Of several stops in one lane the last: it ends what the ones before would end."""
+    return list(
+        {
+            (stop.lane, stop.in_all_topics): stop
+            for stop in sorted(stops, key=lambda stop: stop.turn)
+        }.values()
+    )
+
+
+def _sent_at(update: Update) -> datetime | None:
+    """When it was sent, by Telegram's clock, which says so of messages and edits."""
+    if update.edited_message is not None:
+        return update.edited_message.edit_date
+    return update.message.date if update.message is not None else None
+
+
+def _as_it_waits(update: Update) -> Json:
+    """An edit waits as the message it has become, sent when it was edited."""
+    if update.edited_message is None:
+        return update.to_dict()
+    message = update.edited_message.to_dict()
+    return {
+        "update_id": update.update_id,
+        "message": {**message, "date": message.get("edit_date", message["date"])},
+    }

@@ -1,0 +1,1 @@
+"""The way out: formatting, splitting, pacing, sending and previewing answers."""

@@ -1,0 +1,92 @@
+"""Very long code becomes a file: no phone shows it as it is.
+
+Only blocks of the answer itself are touched, none that lies in a list or a quotation. No word is
+lost, none is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import pyromark
+
+from bot.telegram.outbound.events import parsed, tag_of
+from bot.telegram.units import utf16_len
+
+MAX_CODE_CHARS = 12_000
+"""UTF-16 units of code that are still read in messages: three of them."""
+MAX_READ = 1_000_000
+"""UTF-16 units of an answer in which code is looked for."""
+
+ENDINGS = MappingProxyType(
+    {
+        "bash": "sh", "c++": "cpp", "csharp": "cs", "golang": "go", "javascript": "js", "kotlin": "kt",  # noqa: E501
+        "markdown": "md", "python": "py", "ruby": "rb", "rust": "rs", "shell": "sh", "typescript": "ts", "yml": "yaml",  # noqa: E501
+    }
+)  # fmt: skip
+MAX_ENDING_CHARS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A text that is sent as a file."""
+
+    name: str
+    content: str
+
+    @property
+    def label(self) -> str:
+        """What stands under it."""
+        return f"{self.name} ({max(len(self.content.encode()) // 1024, 1)} KB)"
+
+
+def pieces(markdown: str) -> Iterator[str | File]:
+    """The answer in order, each very long block of code as a file of its own."""
+    source, at, number = markdown.encode(), 0, 0
+    for start, end, tag, code in (
+        _code_blocks(markdown) if MAX_CODE_CHARS < utf16_len(markdown) <= MAX_READ else ()
+    ):
+        if utf16_len(code) > MAX_CODE_CHARS:
+            number += 1
+            yield source[at:start].decode()
+            yield File(f"code-{number}.{_ending(tag)}", code)
+            at = end
+    yield source[at:].decode()
+
+
+def _code_blocks(markdown: str) -> Iterator[tuple[int, int, Any, str]]:
+    """Yield the place in the UTF-8 source, the kind and the code of each block that lies in nothing
+    else.
+    """
+    depth, kind = 0, None
+    code: list[str] = []
+    for event, span in pyromark.events_with_range(markdown):
+        name, value = parsed(event)
+        if name == "Start":
+            depth += 1
+            kind = value["CodeBlock"] if depth == 1 and tag_of(value) == "CodeBlock" else None
+            code.clear()
+        elif name == "End":
+            depth -= 1
+            if kind is not None:
+                yield span["start"], span["end"], kind, "".join(code)
+                kind = None
+        elif kind is not None:
+            code.append(value)
+
+
+def _ending(code: Any) -> str:
+    language = (
+        code["Fenced"].split()[0].lower()
+        if isinstance(code, dict) and code["Fenced"].split()
+        else ""
+    )
+    ending = ENDINGS.get(language, language)
+    return (
+        ending
+        if ending.isalnum() and ending.isascii() and len(ending) <= MAX_ENDING_CHARS
+        else "txt"
+    )
