@@ -102,8 +102,7 @@ class TurnRunner:
             await reply.notice("compaction_done")
         self.compactor.consider(owner, session)
 
-    # ---------------------------------------------------------------------------------------------------  # noqa: E501
-    # load
+    # ----------------------------------------------------------------------------------------- load
 
     async def _load(
         self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run
@@ -174,8 +173,7 @@ class TurnRunner:
         """
         return max(self.clock.now(), question.at)
 
-    # ----------------------------------------------------------------------------------------------------  # noqa: E501
-    # run
+    # ------------------------------------------------------------------------------------------ run
 
     async def _run(
         self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
@@ -219,8 +217,7 @@ class TurnRunner:
             await reply.notice("compaction_gap")
         return found
 
-    # -------------------------------------------------------------------------------------------------  # noqa: E501
-    # commit
+    # --------------------------------------------------------------------------------------- commit
 
     async def _commit(
         self, owner: Owner, session: Session, question: Question, answer: Answer, run: Run
@@ -255,8 +252,7 @@ class TurnRunner:
         )
 
 
-# -------------------------------------------------------------------------------------------------------  # noqa: E501
-# reply
+# -------------------------------------------------------------------------------------------- reply
 
 
 async def _finish_known(session: Session, question: Question, reply: Reply) -> Question | None:

@@ -115,8 +115,7 @@ class Worker:
         """How many lanes are held now."""
         return len(self._held)
 
-    # -------------------------------------------------------------------------------------------------  # noqa: E501
-    # lanes
+    # ---------------------------------------------------------------------------------------- lanes
 
     async def _claim_lanes(self) -> None:
         while True:
@@ -255,8 +254,7 @@ class Worker:
         except StoreError as failure:
             log.warning("a lane could not be handed back, its lease will run out: %s", failure)
 
-    # -----------------------------------------------------------------------------------------------  # noqa: E501
-    # batches
+    # -------------------------------------------------------------------------------------- batches
 
     async def _handle(self, batch: Batch) -> State:
         with bound(turn=batch.turn, lane=batch.claim.lane):
@@ -284,17 +282,14 @@ class Worker:
         finally:
             held.turn = None
 
-    # ----------------------------------------------------------------------------------- all lanes
-    # at once
+    # ---------------------------------------------------------------------------- all lanes at once
 
     async def _keep_leases(self) -> None:
         if asked := dict(self._held):
             for lane in await self._inbox.keep([held.claim for held in asked.values()]):
                 log.warning(LOST)
-                asked[
-                    lane
-                    # not who holds the lane by now: it may have been given back and claimed anew
-                ].task.cancel()
+                # Not who holds the lane by now: it may have been given back and claimed anew.
+                asked[lane].task.cancel()
 
     async def _stop_cancelled(self) -> None:
         if running := [lane for lane, held in self._held.items() if held.turn is not None]:

@@ -253,8 +253,7 @@ def _mcp_server(server: McpServer) -> dict[str, str]:
     return {"type": "url", "name": server.name, "url": server.url.get_secret_value(), **token}
 
 
-# ------------------------------------------------------------------------------------------------
-# failures
+# ----------------------------------------------------------------------------------------- failures
 
 
 def classify(error: Exception) -> ModelError:

@@ -162,8 +162,7 @@ def effects_text(effects: Sequence[Effect]) -> str:
     return "\n".join([head, escape("\n".join(lines), quote=False), "</already_done>"])
 
 
-# ------------------------------------------------------------------------------------------------
-# prompt cache
+# ------------------------------------------------------------------------------------- prompt cache
 
 
 def with_breakpoints(system: str, messages: Sequence[Json]) -> tuple[list[Json], list[Json]]:

@@ -187,8 +187,7 @@ def _untitled(schema: Any) -> Any:
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
-# ------------------------------------------------------------------------------------------------
-# registration
+# ------------------------------------------------------------------------------------- registration
 
 
 def _check(tool: Tool) -> None:

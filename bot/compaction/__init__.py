@@ -68,8 +68,7 @@ class Compactor:
         self._clock = clock
         self._running: dict[str, asyncio.Task[None]] = {}
 
-    # -----------------------------------------------------------------------------------------
-    # after a reply
+    # -------------------------------------------------------------------------------- after a reply
 
     def consider(self, owner: Owner, session: Session) -> None:
         """Start a compaction if one is due; returns at once. The caller hands `session` over."""
@@ -141,8 +140,7 @@ class Compactor:
             owner, session, [message for message in old if message.seq <= made.up_to], made
         )
 
-    # -----------------------------------------------------------------------------------------
-    # before a call
+    # -------------------------------------------------------------------------------- before a call
 
     def is_full(self, session: Session, coming: int) -> bool:
         """Whether a turn whose question has `coming` tokens cannot begin before room is made."""
@@ -167,8 +165,7 @@ class Compactor:
             made = _nothing_new(session.summary)
         return await self._replace(owner, session, old, made)
 
-    # -----------------------------------------------------------------------------------------------  # noqa: E501
-    # writing
+    # -------------------------------------------------------------------------------------- writing
 
     async def _digest(self, owner: Owner, session: Session, old: Sequence[Message]) -> SummaryDraft:
         """A summary of the messages, and of those in the gaps, which are in the archive."""

@@ -107,8 +107,7 @@ class PageServer:
             web.get("/glass/events", self.stream),
         ]
 
-    # -------------------------------------------------------------------------------------------------  # noqa: E501
-    # stage
+    # ---------------------------------------------------------------------------------------- stage
 
     async def look(self, _: Json) -> Json:
         town, settings = self._town, self._town.settings
@@ -183,8 +182,7 @@ class PageServer:
             )
         return {"session": theft.session_id, "tries": tries, "leaked": leaked(document, tries)}
 
-    # -------------------------------------------------------------------------------------------------  # noqa: E501
-    # glass
+    # ---------------------------------------------------------------------------------------- glass
 
     async def session(self, query: Json) -> Json:
         owner, place = Owner(int(query["person"])), _place(query)

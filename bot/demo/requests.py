@@ -132,8 +132,7 @@ def _last_said(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     return []
 
 
-# ------------------------------------------------------------------------------------------------
-# for a reader
+# ------------------------------------------------------------------------------------- for a reader
 
 
 def _laid_out(exchange: Exchange, before: Exchange | None) -> Json:

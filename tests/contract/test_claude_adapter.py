@@ -68,8 +68,7 @@ def coded(status, kind, code=None, **headers):
     return Fault(kind, Reply(status, json.dumps({"type": "error", "error": error}), headers=wire))
 
 
-# ------------------------------------------------------------------------------------------------
-# the failure table
+# -------------------------------------------------------------------------------- the failure table
 
 TRANSIENT = {
     "429": Fault.rate_limited(),
@@ -285,8 +284,7 @@ def test_what_the_sdk_lets_through_passes_by_waiting(error):
     assert type(classify(error)) is ModelBusy
 
 
-# ------------------------------------------------------------------------------------------------
-# how a call ends well
+# ----------------------------------------------------------------------------- how a call ends well
 
 
 async def test_words_come_in_pieces_and_add_up(server, claude):
@@ -439,8 +437,7 @@ async def test_cancelling_leaves_no_open_connection(server, claude):
     assert [connection for connection in connections if not connection.is_closed()] == []
 
 
-# ------------------------------------------------------------------------------------------------
-# what is sent
+# ------------------------------------------------------------------------------------- what is sent
 
 
 async def test_our_key_is_used_whatever_the_environment_holds(server, monkeypatch):

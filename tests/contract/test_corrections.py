@@ -49,8 +49,7 @@ async def before(sessions, turn=3):
     return found
 
 
-# ----------------------------------------------------------------------------------- the commit in
-# its place
+# -------------------------------------------------------------------------- the commit in its place
 
 
 async def test_the_new_turn_stands_where_the_old_one_stood(sessions):
@@ -108,8 +107,7 @@ async def test_nobody_takes_a_turn_out_of_another_ones_session(sessions):
     assert (await load(sessions)).turns == (1, 2, 3)
 
 
-# ------------------------------------------------------------------------------------------- edits
-# that wait
+# ---------------------------------------------------------------------------------- edits that wait
 
 
 class CommandDependencies:

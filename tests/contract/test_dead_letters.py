@@ -157,8 +157,7 @@ async def test_looking_walks_no_collection(inbox, store, commands, mongo_client)
     assert "SORT" not in plan.stages
 
 
-# ------------------------------------------------------------------------------------------------
-# by whoever sent them
+# ----------------------------------------------------------------------------- by whoever sent them
 
 
 async def test_a_failed_turn_waits_again_with_all_its_messages_once_however_often_it_is_asked_for(

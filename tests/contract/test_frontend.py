@@ -167,8 +167,7 @@ def anna(office):
     return office.server.person(7, "Anna")
 
 
-# -------------------------------------------------------------------------------------------------
-# commands
+# ----------------------------------------------------------------------------------------- commands
 
 
 async def test_help_lists_every_command(office, anna):
@@ -336,8 +335,7 @@ async def test_what_a_busy_chat_cannot_be_told_now_is_told_later(office, anna, o
     assert len(anna.chat.answers) == 1
 
 
-# ---------------------------------------------------------------------------------------------------
-# turns
+# -------------------------------------------------------------------------------------------- turns
 
 
 async def test_an_answer_reaches_the_person(office, anna):
@@ -547,8 +545,7 @@ async def test_a_cancelled_answer_is_cancelled(office, anna):
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "typing"]
 
 
-# ----------------------------------------------------------------------------------------------
-# publishing
+# --------------------------------------------------------------------------------------- publishing
 
 
 async def test_the_menu_and_the_descriptions_are_set_in_both_languages(office):

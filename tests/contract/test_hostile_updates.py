@@ -251,8 +251,7 @@ async def test_a_stop_of_no_number_is_dropped(store, caplog):
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-# ---------------------------------------------------------------------------------------- whatever
-# may come
+# -------------------------------------------------------------------------------- whatever may come
 
 leaves = st.one_of(
     st.none(),

@@ -102,8 +102,7 @@ async def handled(inbox, claim):
     return seen
 
 
-# -----------------------------------------------------------------------------------------------
-# accepting
+# ---------------------------------------------------------------------------------------- accepting
 
 
 async def test_an_update_is_accepted_once(inbox):
@@ -157,8 +156,7 @@ async def test_waiting_ends_when_something_arrives(inbox):
     await asyncio.wait_for(waiting, 5)
 
 
-# ------------------------------------------------------------------------------------------------
-# claiming
+# ----------------------------------------------------------------------------------------- claiming
 
 
 async def test_a_lane_is_held_once(inbox):
@@ -217,8 +215,7 @@ async def test_a_lane_that_is_held_is_kept(inbox):
     assert not await inbox.keep([await claimed(inbox, entry(1))])
 
 
-# -------------------------------------------------------------------------------------------------
-# batches
+# ------------------------------------------------------------------------------------------ batches
 
 
 async def test_waiting_messages_make_one_batch_in_the_order_of_their_ids(inbox):
@@ -265,8 +262,7 @@ async def test_what_is_finished_is_gone(inbox):
     assert await inbox.next(claim) is None
 
 
-# -----------------------------------------------------------------------------------------------
-# gathering
+# ---------------------------------------------------------------------------------------- gathering
 
 YOUNG = timedelta(seconds=1.2)
 
@@ -319,8 +315,7 @@ async def test_nothing_is_waited_for_in_vain(inbox, clock, entries):
     assert (await inbox.next(claim)).early == 0
 
 
-# ---------------------------------------------------------------------------------------------------
-# edits
+# -------------------------------------------------------------------------------------------- edits
 
 
 def worded(update_id, words, lane=ANNA):
@@ -348,8 +343,7 @@ async def test_an_edit_of_what_was_answered_changes_nothing(inbox):
     assert await inbox.claim(()) is None
 
 
-# ----------------------------------------------------------------------------------------------
-# cancelling
+# --------------------------------------------------------------------------------------- cancelling
 
 
 async def test_a_cancelling_command_is_told_to_the_lane_it_stands_in_and_to_no_other(inbox):
@@ -456,8 +450,7 @@ async def test_a_cancelling_command_that_comes_again_cancels_nothing(inbox):
     assert not await inbox.cancelled([ANNA.id])
 
 
-# ---------------------------------------------------------------------------------------------
-# giving back
+# -------------------------------------------------------------------------------------- giving back
 
 
 async def test_a_lane_that_was_handed_back_is_claimed_again_with_its_entries(inbox):
@@ -521,8 +514,7 @@ async def test_a_release_ends_what_was_told_to_the_lane(inbox):
     assert not await inbox.cancelled([ANNA.id])
 
 
-# ----------------------------------------------------------------------------------------- what is
-# recorded
+# --------------------------------------------------------------------------------- what is recorded
 
 
 async def handed_on(inbox, claim):

@@ -93,8 +93,7 @@ async def claimed(inbox, *entries):
     return claim
 
 
-# ---------------------------------------------------------------------------------------------------
-# leases
+# ------------------------------------------------------------------------------------------- leases
 
 
 async def test_the_bots_own_clock_ends_no_lease(processes):
@@ -150,8 +149,7 @@ async def test_a_holder_knows_by_its_own_clock_that_its_lease_may_be_over(proces
     record.require_lease()
 
 
-# --------------------------------------------------------------------------------------------------
-# zombies
+# ------------------------------------------------------------------------------------------ zombies
 
 
 async def test_what_a_zombie_began_is_not_begun_again(processes):
@@ -179,8 +177,7 @@ async def test_a_process_that_wakes_up_finishes_nothing(processes):
     assert [processes.entry(number)["state"] for number in (1, 2)] == ["queued", "queued"]
 
 
-# --------------------------------------------------------------------------------------------
-# tries, retries
+# ----------------------------------------------------------------------------------- tries, retries
 
 
 async def dies(processes, inbox):
@@ -234,8 +231,7 @@ async def test_a_lane_that_was_emptied_begins_with_its_first_try(processes):
     assert (later.tries, later.is_retry) == (1, False)
 
 
-# ---------------------------------------------------------------------------------------------- not
-# readable
+# ------------------------------------------------------------------------------------- not readable
 
 
 async def test_an_update_that_belongs_to_nobody_any_more_is_parked_and_its_lane_goes_on(
@@ -273,8 +269,7 @@ async def test_a_zombie_parks_nothing(processes):
     assert processes.entry(1)["state"] == "queued"
 
 
-# ------------------------------------------------------------------------------------------- claims
-# in doubt
+# ---------------------------------------------------------------------------------- claims in doubt
 
 
 async def test_a_claim_that_was_granted_unheard_is_taken_back(processes):
@@ -295,8 +290,7 @@ async def test_a_claim_that_was_granted_unheard_is_taken_back(processes):
     assert await processes.there.claim(()) is None
 
 
-# ------------------------------------------------------------------------------------- arriving,
-# and crashes
+# ---------------------------------------------------------------------------- arriving, and crashes
 
 
 async def test_an_update_that_was_finished_is_not_announced_when_it_comes_again(processes):
@@ -394,8 +388,7 @@ async def test_a_lane_is_not_given_back_over_the_head_of_what_another_process_ac
     assert processes.lane()["ready"] is False
 
 
-# ------------------------------------------------------------------------------------- cancels, and
-# records
+# ----------------------------------------------------------------------------- cancels, and records
 
 
 async def test_a_command_that_one_process_accepts_cancels_the_turn_of_another(processes):
@@ -436,8 +429,7 @@ async def test_what_nobody_will_want_again_is_forgotten(processes, state, kept):
     assert [one["doneAt"] for one in found] == [processes.clock.now()] * 2
 
 
-# -------------------------------------------------------------------------------------------- what
-# it costs
+# ------------------------------------------------------------------------------------ what it costs
 
 
 @pytest.fixture
@@ -481,8 +473,7 @@ async def test_every_query_finds_its_documents_through_an_index(
     assert {plan.command for plan in commands.plans} == {"find", "update", "findAndModify"}
 
 
-# ----------------------------------------------------------------------------------------------
-# validators
+# --------------------------------------------------------------------------------------- validators
 
 WRONG = {
     "no_owner": ("inbox", {"ownerId": None}),

@@ -124,8 +124,7 @@ async def inspector(http, what, owner=ANNA, place=ANNAS_CHAT):
     return await asked(http, f"/glass/{what}", person=owner.id, chat=place.chat_id)
 
 
-# --------------------------------------------------------------------------------------------------
-# protection
+# --------------------------------------------------------------------------------------- protection
 
 
 @pytest.mark.parametrize(
@@ -196,8 +195,7 @@ async def test_nothing_else_on_the_machine_is_served(http, path):
         assert answer.status == 404
 
 
-# -------------------------------------------------------------------------------------------------------
-# glass
+# -------------------------------------------------------------------------------------------- glass
 
 
 async def test_a_session_is_shown_as_it_lies_in_the_database(http, town, store, clock):
@@ -265,8 +263,7 @@ async def test_a_question_that_names_nobody_is_refused(http, query):
     assert "error" in await asked(http, "/glass/session", 400, **query)
 
 
-# ----------------------------------------------------------------------------------------------------
-# requests
+# ----------------------------------------------------------------------------------------- requests
 
 
 async def request(town, owner, *messages, **changes):
@@ -369,8 +366,7 @@ async def test_nobody_sees_a_request_made_for_another_person(http, town):
     assert SECRET not in json.dumps(await asked(http, "/glass/log"))
 
 
-# -------------------------------------------------------------------------------------------------------
-# stage
+# -------------------------------------------------------------------------------------------- stage
 
 
 async def test_what_is_on_stage_is_told_without_a_secret(http, town):
@@ -433,8 +429,7 @@ async def test_what_happened_is_told_from_any_number_on_and_to_whoever_comes_bac
     assert json.loads(lines[1].removeprefix(b"data: ")) == town.event_log.since(3)[0]
 
 
-# ----------------------------------------------------------------------------------------------------
-# the town
+# ----------------------------------------------------------------------------------------- the town
 
 
 async def test_a_dead_bots_leases_are_over_at_once_and_its_try_is_still_counted(store, clock):

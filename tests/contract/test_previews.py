@@ -75,8 +75,7 @@ def draft(anna):
     return found and found.text
 
 
-# ------------------------------------------------------------------------------------------- in
-# private
+# --------------------------------------------------------------------------------------- in private
 
 
 async def test_a_draft_grows_formatted_and_ends_in_one_message(stage, anna):
@@ -236,8 +235,7 @@ def painting():
     return [task for task in asyncio.all_tasks() if task.get_name() == "preview"]
 
 
-# --------------------------------------------------------------------------------------------- in
-# groups
+# ---------------------------------------------------------------------------------------- in groups
 
 
 async def test_in_a_group_a_message_grows_and_becomes_the_answer(stage, anna, group):
@@ -331,8 +329,7 @@ async def test_what_follows_a_file_is_not_shown_before_it(stage, group):
     assert ["document" in message.raw for message in group.answers] == [False, False, True, False]
 
 
-# ----------------------------------------------------------------------------------------- while
-# tools run
+# ---------------------------------------------------------------------------------- while tools run
 
 NOTES = text("status_notes", "en")
 

@@ -123,8 +123,7 @@ def warnings(caplog):
     return [record.getMessage() for record in ours if record.levelno >= logging.WARNING]
 
 
-# -------------------------------------------------------------------------------------------------
-# polling
+# ------------------------------------------------------------------------------------------ polling
 
 
 async def test_a_message_becomes_an_entry_of_its_lane(intake, anna):
@@ -269,8 +268,7 @@ async def test_the_last_good_poll_is_known(intake, anna):
     assert intake.poller.last_poll == intake.server.state.now
 
 
-# -----------------------------------------------------------------------------------------------
-# receiving
+# ---------------------------------------------------------------------------------------- receiving
 
 
 async def test_commands_that_end_a_turn_are_marked(intake, anna):

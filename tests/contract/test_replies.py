@@ -66,8 +66,7 @@ def sends(server):
     return [call.params for call in server.journal.of("sendMessage")]
 
 
-# -------------------------------------------------------------------------------------------------
-# what is seen
+# ------------------------------------------------------------------------------------- what is seen
 
 
 async def test_an_answer_is_shown_formatted(reply, anna):
@@ -171,8 +170,7 @@ async def test_in_a_group_only_the_first_message_names_the_question(gateway, ser
     assert answered == [asked.message_id, None, None]
 
 
-# ---------------------------------------------------------------------------------------------------
-# typing
+# ------------------------------------------------------------------------------------------- typing
 
 
 async def test_typing_is_shown_until_the_answer_comes_and_never_after_it(gateway, server, anna):
@@ -221,8 +219,7 @@ async def test_a_typing_indicator_that_fails_costs_nothing(gateway, server, anna
     assert anna.chat.text == "done"
 
 
-# ---------------------------------------------------------------------------------------------------
-# repairs
+# ------------------------------------------------------------------------------------------ repairs
 
 
 async def test_a_part_whose_formatting_is_refused_is_sent_plain_and_no_other_again(
@@ -292,8 +289,7 @@ async def test_an_error_text_does_not_quote_the_answer(reply, server, anna):
     assert "secret" not in str(failure.value)
 
 
-# ----------------------------------------------------------------------------------------- waiting,
-# repeating
+# ------------------------------------------------------------------------------- waiting, repeating
 
 
 async def test_a_penalty_is_waited_out_and_the_part_sent_once(reply, server, anna, naps):
@@ -365,8 +361,7 @@ async def test_what_cannot_have_arrived_is_tried_again_and_given_up_for_now(naps
     assert sum(naps.taken) > 10
 
 
-# -------------------------------------------------------------------------------------------------
-# the record
+# --------------------------------------------------------------------------------------- the record
 
 
 class Ledger(MemoryRecord):
@@ -474,8 +469,7 @@ async def test_without_a_lease_not_one_more_part_is_sent(gateway, server, anna):
     assert len(sends(server)) == 2
 
 
-# -----------------------------------------------------------------------------------------------------
-# edits
+# -------------------------------------------------------------------------------------------- edits
 
 
 async def test_an_edit_shows_the_new_text_and_the_same_text_is_no_error(gateway, anna):
@@ -500,8 +494,7 @@ async def test_an_edit_may_be_repeated_since_it_changes_nothing_twice(gateway, s
     assert anna.chat.text == "two"
 
 
-# ------------------------------------------------------------------------------------------------
-# the floor
+# ---------------------------------------------------------------------------------------- the floor
 
 
 async def test_answers_to_two_people_in_one_group_do_not_mix(gateway, server, anna, naps):

@@ -102,8 +102,7 @@ async def test_an_operators_own_index_is_left_alone(bare, made):
     assert "mine" in made["sessions"].index_information()
 
 
-# ------------------------------------------------------------------------------------------------
-# validators
+# --------------------------------------------------------------------------------------- validators
 
 
 @pytest.fixture
@@ -191,8 +190,7 @@ def test_archive_and_notes_are_guarded_too(guarded, collection):
     )
 
 
-# -------------------------------------------------------------------------------------------------------
-# expiry
+# ------------------------------------------------------------------------------------------- expiry
 
 
 @contextmanager

@@ -56,8 +56,7 @@ async def test_the_server_takes_no_row_without_its_day(store):
             await store.database["usage"].insert_one({"ownerId": 7, "inputTokens": 1})
 
 
-# ----------------------------------------------------------------------------------------------
-# setting aside
+# ------------------------------------------------------------------------------------ setting aside
 
 KEEP = timedelta(minutes=3)
 

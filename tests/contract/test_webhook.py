@@ -119,8 +119,7 @@ async def door(server):
         yield made
 
 
-# -------------------------------------------------------------------------------------------------
-# accepted
+# ----------------------------------------------------------------------------------------- accepted
 
 
 async def test_an_update_is_answered_200_only_after_it_is_stored(door):
@@ -186,8 +185,7 @@ async def test_the_address_is_the_path_of_the_url(server):
             assert await door.status(path="/") == 200
 
 
-# --------------------------------------------------------------------------------------------------
-# refused
+# ------------------------------------------------------------------------------------------ refused
 
 
 @pytest.mark.parametrize(
@@ -358,8 +356,7 @@ async def test_only_post_is_an_update(door):
         assert answer.status == 405
 
 
-# ----------------------------------------------------------------------------------------- the
-# store is away
+# -------------------------------------------------------------------------------- the store is away
 
 
 @pytest.mark.parametrize("fault", [StoreUnavailable, StoreError], ids=["away", "refusing"])
@@ -397,8 +394,7 @@ async def test_telegram_repeats_what_could_not_be_stored_and_it_is_taken_once(do
     assert await door.waiting() == ["one", "two"]
 
 
-# -------------------------------------------------------------------------------------------------
-# announced
+# ---------------------------------------------------------------------------------------- announced
 
 
 async def test_telegram_is_told_the_address_the_secret_and_the_kinds_we_handle(door, server):

@@ -20,7 +20,11 @@ LIMIT = re.compile(r"_?(MOST|LONGEST|LEAST|HIGHEST)_")
 def modules() -> dict[str, tuple[str, ast.Module]]:
     paths = sorted((ROOT / "bot").rglob("*.py"))
     texts = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-    return {name: (text, ast.parse(text)) for name, text in texts.items() if not name.startswith("bot/standins/")}
+    return {
+        name: (text, ast.parse(text))
+        for name, text in texts.items()
+        if not name.startswith("bot/standins/")
+    }
 
 
 def size(node: ast.AST) -> int:
@@ -29,17 +33,40 @@ def size(node: ast.AST) -> int:
 
 def identifiers(tree: ast.AST) -> list[str]:
     fields = ("id", "arg", "attr", "name")
-    return [getattr(node, field) for node in ast.walk(tree) for field in fields if isinstance(getattr(node, field, None), str)]
+    return [
+        getattr(node, field)
+        for node in ast.walk(tree)
+        for field in fields
+        if isinstance(getattr(node, field, None), str)
+    ]
 
 
 def measures() -> dict[str, float]:
     known = modules()
     nodes = [(name, node) for name, (_, tree) in known.items() for node in ast.walk(tree)]
-    functions = [(name, node) for name, node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    bodies = [size(node) for _, node in functions if len(node.body) > 1 or not isinstance(node.body[0], ast.Expr)]
-    classes = {f"{name}:{node.name}": size(node) for name, node in nodes if isinstance(node, ast.ClassDef)}
-    lengths = [len(text.splitlines()) for name, (text, _) in known.items() if not name.endswith("__init__.py")]
-    spine = [len(node.args.args) + len(node.args.kwonlyargs) - 1 for name, node in functions if name == SPINE]
+    functions = [
+        (name, node)
+        for name, node in nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    bodies = [
+        size(node)
+        for _, node in functions
+        if len(node.body) > 1 or not isinstance(node.body[0], ast.Expr)
+    ]
+    classes = {
+        f"{name}:{node.name}": size(node) for name, node in nodes if isinstance(node, ast.ClassDef)
+    }
+    lengths = [
+        len(text.splitlines())
+        for name, (text, _) in known.items()
+        if not name.endswith("__init__.py")
+    ]
+    spine = [
+        len(node.args.args) + len(node.args.kwonlyargs) - 1
+        for name, node in functions
+        if name == SPINE
+    ]
     words = [word for _, tree in known.values() for word in identifiers(tree)]
     return {
         "functions: p90 of lines": quantiles(bodies, n=10)[-1],
@@ -52,9 +79,14 @@ def measures() -> dict[str, float]:
         "cleanings of content": sum(text.count("user_content(") for text, _ in known.values()) - 1,
         "parses of an update": sum(text.count("Update.de_json(") for text, _ in known.values()),
         "raw database outside store/": sum(
-            isinstance(node, ast.Attribute) and node.attr == "database" and not name.startswith("bot/store/") for name, node in nodes
+            isinstance(node, ast.Attribute)
+            and node.attr == "database"
+            and not name.startswith("bot/store/")
+            for name, node in nodes
         ),
-        "words of NAMES.md's left column": sum(word in LEFT_COLUMN or bool(LIMIT.match(word)) for word in words),
+        "words of NAMES.md's left column": sum(
+            word in LEFT_COLUMN or bool(LIMIT.match(word)) for word in words
+        ),
     }
 
 

@@ -102,8 +102,7 @@ class Demo:
         out, err = self.process.communicate(timeout=LIMIT)
         return self.process.returncode, out + err
 
-    # -------------------------------------------------------------------------------------------------
-    # asking
+    # --------------------------------------------------------------------------------------- asking
 
     def open(self, path: str, told: object = None, **headers: str) -> Any:
         content = None if told is None else json.dumps(told).encode()

@@ -140,8 +140,7 @@ def test_twice_the_text_takes_at_most_twice_the_time():
         assert min(long for _, long in tries) <= 2.5 * min(short for short, _ in tries), unit
 
 
-# --------------------------------------------------------------------------------- every sign
-# outside markup
+# ------------------------------------------------------------------------ every sign outside markup
 
 WORDS_OF = {
     "English": ["heron", "A", "don't", "e-mail", "$5", "50%", "C++", "x_1", "snake_case"],

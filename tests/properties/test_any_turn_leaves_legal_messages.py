@@ -172,8 +172,7 @@ async def test_the_next_question_is_always_answered(scripts, compacts):
     assert await one_turn(of, 99, model, [])
 
 
-# ------------------------------------------------------------------------------------- cut short,
-# and compacted
+# ------------------------------------------------------------------------- cut short, and compacted
 
 
 class Busy(House):

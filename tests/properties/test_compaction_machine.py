@@ -171,8 +171,7 @@ class Talks(RuleBasedStateMachine):
     def stored(self):
         return {one: self.sessions._first({"_id": one}) for one in list(self.sessions._documents)}
 
-    # ------------------------------------------------------------------------------------------
-    # what people do
+    # ------------------------------------------------------------------------------- what people do
 
     @rule()
     def a_worker_loads(self):
@@ -218,8 +217,7 @@ class Talks(RuleBasedStateMachine):
         self.run(getattr(self.lifecycle, how)(ANNA, ANNAS_CHAT))
         self.turns_pass(4, 0)
 
-    # -------------------------------------------------------------------------------------------------
-    # compaction
+    # ----------------------------------------------------------------------------------- compaction
 
     @rule(whose=whose, moods=moods, fault=faults, operation=operations)
     def compaction_after_a_reply(self, whose, moods, fault, operation):
@@ -296,8 +294,7 @@ class Talks(RuleBasedStateMachine):
         if copy.id in now and (fresh := now[copy.id] - before[copy.id]):
             assert [pen.read.count(seq) for seq in fresh] == [1] * len(fresh)
 
-    # -------------------------------------------------------------------------------------------------
-    # what holds
+    # ----------------------------------------------------------------------------------- what holds
 
     @invariant()
     def nothing_is_lost_and_nothing_is_changed(self):

@@ -57,8 +57,7 @@ async def heard_of(state, person, answers):
     return person.chat.answers[-1]
 
 
-# ------------------------------------------------------------------------------------------- the
-# truth is told
+# -------------------------------------------------------------------------------- the truth is told
 
 
 async def test_a_budget_that_no_message_fits_into_is_refused_at_start(state):
@@ -124,8 +123,7 @@ async def test_a_group_hears_one_neutral_sentence_without_figures(state, anna, b
     assert figures(said) == []
 
 
-# ---------------------------------------------------------------------------------------- what was
-# sent is booked
+# -------------------------------------------------------------------------- what was sent is booked
 
 
 async def test_six_stops_before_the_first_byte_are_six_prompts(state, anna):
@@ -198,8 +196,7 @@ async def test_two_processes_do_not_promise_the_same_tokens(state, anna, boris):
     assert used(state, anna) <= 20_000
 
 
-# -------------------------------------------------------------------------------------------- what
-# is spoken
+# ----------------------------------------------------------------------------------- what is spoken
 
 
 async def test_nothing_is_written_down_for_somebody_with_nothing_left(state, anna, ears):

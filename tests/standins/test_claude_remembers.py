@@ -251,8 +251,7 @@ def test_it_says_which_files_it_was_given():
     assert words(body) == "Your name is Anna."
 
 
-# ------------------------------------------------------------------------------------------------
-# summaries
+# ---------------------------------------------------------------------------------------- summaries
 
 
 def summary(transcript, previous=""):
@@ -315,8 +314,7 @@ def test_a_fact_survives_two_hundred_summaries():
     ).endswith("xylophone-7.")
 
 
-# ------------------------------------------------------------------------------------------------
-# our own bot
+# -------------------------------------------------------------------------------------- our own bot
 
 
 NOW = datetime(2026, 1, 5, 9, tzinfo=UTC)

@@ -141,8 +141,7 @@ async def test_no_tokens_at_all_only_warm_the_cache(client):
     assert (message.stop_reason, message.content) == ("max_tokens", [])
 
 
-# ----------------------------------------------------------------------------------------------------
-# thinking
+# ----------------------------------------------------------------------------------------- thinking
 
 
 async def thought(server, client, **fields):
@@ -250,8 +249,7 @@ async def test_whether_a_model_thinks_depends_on_model_and_request(client, model
     assert [block.type for block in message.content] == blocks
 
 
-# ----------------------------------------------------------------------------------------------------
-# models
+# ------------------------------------------------------------------------------------------- models
 
 
 async def test_a_model_card_tells_limits_and_end_of_life(client):

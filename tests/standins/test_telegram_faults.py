@@ -119,8 +119,7 @@ def test_an_unknown_fault_is_refused():
         fault_from({"kind": "flood"})
 
 
-# ----------------------------------------------------------------------------------------------------
-# flood rules
+# -------------------------------------------------------------------------------------- flood rules
 
 
 async def test_no_flood_rule_unless_it_is_switched_on(telegram_bot, anna):
@@ -175,8 +174,7 @@ async def test_all_chats_together_take_thirty_a_second(telegram, telegram_bot):
         await telegram_bot.send_message(people[5].id, "x")
 
 
-# --------------------------------------------------------------------------------------------
-# journal and waiting
+# ------------------------------------------------------------------------------ journal and waiting
 
 
 async def test_the_journal_has_every_call_with_its_fate(

@@ -275,8 +275,7 @@ async def test_message_ids_repeat_across_chats(telegram, telegram_bot, anna):
     assert (await telegram_bot.send_message(boris.id, "x")).message_id == 2
 
 
-# ---------------------------------------------------------------------------------------------- the
-# bot's own page
+# ------------------------------------------------------------------------------- the bot's own page
 
 
 async def test_commands_are_kept_per_scope_and_language(telegram_bot, anna):

@@ -59,8 +59,7 @@ def polling(telegram):
     return telegram.state.poll is not None
 
 
-# ------------------------------------------------------------------------------------------------------
-# polling
+# ------------------------------------------------------------------------------------------ polling
 
 
 async def test_an_update_is_handed_out_until_an_offset_acknowledges_it(telegram_bot, anna):
@@ -162,8 +161,7 @@ async def test_ids_can_start_again_lower(telegram, telegram_bot, anna):
     assert (lower.update_id, counted_on.update_id) == (5, 6)
 
 
-# ------------------------------------------------------------------------------------------------------
-# webhook
+# ------------------------------------------------------------------------------------------ webhook
 
 
 async def test_updates_are_pushed_with_the_secret(telegram, telegram_bot, anna, hook):

@@ -122,8 +122,7 @@ def test_a_prompt_is_taken_for_no_smaller_than_it_is(words, fewest):
     )
 
 
-# ----------------------------------------------------------------------------------------------
-# what is owed
+# ------------------------------------------------------------------------------------- what is owed
 
 
 def test_a_call_is_owed_from_the_moment_it_is_sent_until_its_provider_says_more():

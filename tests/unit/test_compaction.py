@@ -55,8 +55,7 @@ def chatty(request):
     return says(f"answer {len(request.messages)}")
 
 
-# ------------------------------------------------------------------------------------------------
-# triggers
+# ----------------------------------------------------------------------------------------- triggers
 
 
 @pytest.mark.parametrize(
@@ -124,8 +123,7 @@ def test_the_tail_is_measured_in_the_models_own_tokens():
     )
 
 
-# -------------------------------------------------------------------------------------------- what
-# it writes
+# ----------------------------------------------------------------------------------- what it writes
 
 
 async def test_a_long_talk_falls_back_to_its_last_turns_and_a_summary(house):
@@ -194,8 +192,7 @@ def test_words_of_the_dialogue_cannot_close_the_tag_they_stand_in():
     assert read.count("</previous_summary>") == 1
 
 
-# ------------------------------------------------------------------------------------------------
-# failures
+# ----------------------------------------------------------------------------------------- failures
 
 
 @pytest.mark.parametrize(
@@ -343,8 +340,7 @@ async def test_a_failed_archive_leaves_the_messages_where_they_are(house):
     assert (await at.active()).compaction.fails == 1
 
 
-# ------------------------------------------------------------------------------- past what a turn
-# can begin with
+# ------------------------------------------------------------------ past what a turn can begin with
 
 TIGHT = CompactionPolicy(messages=100, tokens=100_000, keep_messages=2, window=1_000)
 
@@ -429,8 +425,7 @@ async def test_what_a_summary_cost_is_booked(house):
     assert (await at.active()).usage.input_tokens == 4 * 100 + 7
 
 
-# -------------------------------------------------------------------------------------------------
-# in chunks
+# ---------------------------------------------------------------------------------------- in chunks
 
 
 async def test_more_than_the_summariser_takes_in_at_once_is_folded(house):
@@ -518,8 +513,7 @@ def read_by(request):
     return request.messages[0]["content"][0]["text"]
 
 
-# ---------------------------------------------------------------------------------------------- how
-# long it may be
+# ------------------------------------------------------------------------------- how long it may be
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,7 @@ def good(_request):
     return says(GOOD)
 
 
-# -------------------------------------------------------------------------------------------- who
-# comes first
+# ---------------------------------------------------------------------------------- who comes first
 
 
 async def test_a_turn_that_ran_on_a_copy_from_before_a_compaction_does_not_pay_for_another(house):
@@ -159,8 +158,7 @@ async def test_stop_ends_a_turn_also_while_room_is_made(house):
     ]
 
 
-# ------------------------------------------------------------------------------------------------
-# what is kept
+# ------------------------------------------------------------------------------------- what is kept
 
 
 async def test_a_window_that_overflows_inside_a_tool_loop_costs_earlier_turns_only(house):
@@ -216,8 +214,7 @@ async def test_what_a_compaction_did_is_in_the_log(house, caplog):
     assert f"compacted Session {(await at.active()).id} from 8 messages to 2" in caplog.messages
 
 
-# -------------------------------------------------------------------------------------- what a call
-# is measured by
+# ----------------------------------------------------------------------- what a call is measured by
 
 
 @pytest.mark.parametrize(

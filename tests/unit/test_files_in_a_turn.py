@@ -88,8 +88,7 @@ def said(*contents):
     return [{"role": "user", "content": list(content)} for content in contents]
 
 
-# --------------------------------------------------------------------------------------------
-# before a turn
+# ------------------------------------------------------------------------------------ before a turn
 
 
 async def test_a_file_that_can_be_read_is_kept_by_its_name_with_what_it_will_take():
@@ -219,8 +218,7 @@ async def test_words_that_cannot_be_made_out_now_are_worth_another_try():
         await examined(Attachments(Drawer(F1=b"Ogg"), Ear(NotTranscribed())), sent("voice"))
 
 
-# -------------------------------------------------------------------------------------------- in a
-# request
+# ------------------------------------------------------------------------------------- in a request
 
 
 async def test_files_stand_where_they_were_sent():
@@ -283,8 +281,7 @@ def test_a_model_that_sees_nothing_reads_what_there_was():
     assert message["content"] == [text("[pdf a.pdf: cannot be shown to you]"), text("this")]
 
 
-# ---------------------------------------------------------------------------------------------- in
-# the agent
+# ------------------------------------------------------------------------------------- in the agent
 
 
 def shown_before(block):
@@ -317,8 +314,7 @@ async def test_a_file_of_earlier_turns_that_is_refused_is_left_out():
     assert base64.b64encode(png()).decode() in str(model.requests[0])
 
 
-# -------------------------------------------------------------------------------------------- late
-# and kept
+# ------------------------------------------------------------------------------------ late and kept
 
 
 def test_a_piece_of_an_album_that_was_answered_is_late():

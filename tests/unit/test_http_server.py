@@ -51,8 +51,7 @@ async def is_closed(reader):
     return True
 
 
-# -----------------------------------------------------------------------------------------------------
-# patience
+# ----------------------------------------------------------------------------------------- patience
 
 
 async def test_a_connection_that_says_nothing_is_closed():
@@ -108,8 +107,7 @@ async def test_a_head_that_is_too_large_is_refused():
         assert b"200" in await ask(server.port)
 
 
-# ------------------------------------------------------------------------------------------------------
-# numbers
+# ------------------------------------------------------------------------------------------ numbers
 
 
 @pytest.fixture
@@ -169,8 +167,7 @@ async def test_a_process_with_few_files_has_few_connections():
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-# ---------------------------------------------------------------------------------------------------------
-# pace
+# --------------------------------------------------------------------------------------------- pace
 
 
 async def test_a_crowd_is_answered_in_line_and_updates_pass_it_by():
@@ -204,8 +201,7 @@ async def test_a_crowd_is_answered_in_line_and_updates_pass_it_by():
     assert median(update / probe for update, probe in pairs) < 0.5
 
 
-# ---------------------------------------------------------------------------------------------------------
-# port
+# --------------------------------------------------------------------------------------------- port
 
 
 async def test_a_taken_port_is_one_sentence_that_names_the_setting():

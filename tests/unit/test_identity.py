@@ -207,8 +207,7 @@ def test_what_is_in_nobodys_or_anothers_name_has_no_owner(refused):
     assert identify(refused) is None
 
 
-# ------------------------------------------------------------------------------------------- the
-# Stop button
+# ---------------------------------------------------------------------------------- the Stop button
 
 
 @pytest.mark.parametrize(("thread", "place"), [(None, Place(7)), (1, Place(7)), (30, Place(7, 30))])
@@ -256,8 +255,7 @@ def test_who_can_be_reached_is_told_of_private_chats_only():
     assert contact(update(**message())) is None
 
 
-# ---------------------------------------------------------------------------------------------------
-# invitations
+# -------------------------------------------------------------------------------------- invitations
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,7 @@ def texts(*updates):
     return [[block["text"] for block in part.content] for part in parts(*updates)]
 
 
-# ----------------------------------------------------------------------------------------------------
-# kinds
+# -------------------------------------------------------------------------------------------- kinds
 
 
 @pytest.mark.parametrize(
@@ -169,8 +168,7 @@ def test_a_command_is_read_from_its_first_word(text, chat, command_text):
     assert command_of(update(text, chat=chat).message, ACCOUNT) == command_text
 
 
-# -------------------------------------------------------------------------------------------------
-# questions
+# ---------------------------------------------------------------------------------------- questions
 
 
 def test_each_message_becomes_a_part_with_its_own_date():

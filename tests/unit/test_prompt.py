@@ -167,8 +167,7 @@ def test_an_opaque_name_needs_the_key():
     assert len({end_user(ANNA, b"key"), end_user(ANNA, b"other"), end_user(BORIS, b"key")}) == 3
 
 
-# ------------------------------------------------------------------------------------------------
-# prompt cache
+# ------------------------------------------------------------------------------------- prompt cache
 
 
 def marks(messages):

@@ -288,8 +288,7 @@ async def test_a_cancelled_turn_stores_nothing(house):
     assert (await at.active()).is_empty
 
 
-# ------------------------------------------------------------------------------------------ life of
-# a Session
+# -------------------------------------------------------------------------------- life of a Session
 
 
 async def test_a_session_goes_on_up_to_the_idle_limit(house):
@@ -362,8 +361,7 @@ async def test_an_empty_session_expires_without_a_word(house):
     assert (await at.ask("hello")).notices == []
 
 
-# ------------------------------------------------------------------------------------------ in
-# another's place
+# ------------------------------------------------------------------------------- in another's place
 
 
 def corrected(words, update_id, replaces):

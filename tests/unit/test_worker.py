@@ -300,8 +300,7 @@ async def test_what_arrives_without_a_hint_is_found_by_looking(monkeypatch):
         await needs.until(("answered", (1,)))
 
 
-# ------------------------------------------------------------------------------------------- not
-# now
+# ------------------------------------------------------------------------------------------ not now
 
 
 @pytest.mark.parametrize(
@@ -469,8 +468,7 @@ async def test_the_last_try_is_a_try():
         await needs.until(("answered", (1,)))
 
 
-# ----------------------------------------------------------------------------------------------
-# leases
+# ------------------------------------------------------------------------------------------- leases
 
 
 async def test_a_lease_that_turns_out_to_be_lost_ends_the_turn_quietly_and_is_no_try(caplog):
@@ -572,8 +570,7 @@ async def test_a_store_that_is_away_for_a_renewal_is_asked_again(caplog):
     assert errors(caplog) == []
 
 
-# ---------------------------------------------------------------------------------------------
-# leaving
+# ------------------------------------------------------------------------------------------ leaving
 
 
 async def test_leaving_lets_the_running_turn_finish_and_hands_back_the_rest():
@@ -637,8 +634,7 @@ async def test_a_command_is_not_obeyed_after_the_lease_is_over():
     assert inbox.finished == []
 
 
-# ------------------------------------------------------------------------------------------------
-# fair shares
+# -------------------------------------------------------------------------------------- fair shares
 
 TOPICS = [Lane(ANNA.owner, Place(-100, topic)) for topic in range(1, 101)]
 

@@ -70,14 +70,12 @@ class PromptCache:
         self._entries: dict[str, tuple[datetime, timedelta]] = {}
 
     def meter(
-        self, body: Mapping[str, Any], items: Sequence[Item], total: int, chat_lock: int
+        self, body: Mapping[str, Any], items: Sequence[Item], total: int, floor: int
     ) -> PromptUsage:
         """Account for one request, and remember its breakpoints."""
         prefixes = _prefixes(body, items, total)
         marks = [
-            place
-            for place, prefix in enumerate(prefixes)
-            if prefix.ttl and prefix.tokens >= chat_lock
+            place for place, prefix in enumerate(prefixes) if prefix.ttl and prefix.tokens >= floor
         ]
         if not marks:
             return PromptUsage(total)

@@ -76,8 +76,7 @@ class Fault:
         """Whether somebody answered at once who is not the model: then nothing is billed."""
         return self.reply is not None and self.reply.status != 0
 
-    # -------------------------------------------------------------------------- instead of an
-    # answer
+    # ------------------------------------------------------------------------- instead of an answer
 
     @classmethod
     def status(cls, status: int, message: str = "", **headers: str) -> Fault:
@@ -220,8 +219,7 @@ class Fault:
     def no_message_stop(cls) -> Fault:
         return cls(NO_MESSAGE_STOP, bend=lambda steps: steps[:-1])
 
-    # -------------------------------------------------------------------------- odd ends of a
-    # healthy stream
+    # ----------------------------------------------------------------- odd ends of a healthy stream
 
     @classmethod
     def refusal(cls, category: str = "cyber") -> Fault:

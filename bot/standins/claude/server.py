@@ -105,8 +105,7 @@ class ClaudeServer:
         written = exchange.usage.get("output_tokens") or self._meter.text(exchange.written)
         return int(exchange.prompt.total + written)
 
-    # ------------------------------------------------------------------------------------------
-    # requests
+    # ------------------------------------------------------------------------------------- requests
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         raw, size = await body_of(request)
@@ -164,8 +163,7 @@ class ClaudeServer:
             await visit.note("answered", reason=fault.name if fault else "", answer=frame)
         return response
 
-    # ------------------------------------------------------------------------------------------
-    # what is said
+    # --------------------------------------------------------------------------------- what is said
 
     async def _read(self, visit: HttpExchange, shape: type[Prompt]) -> dict[str, Any]:
         body = parse(visit.raw)

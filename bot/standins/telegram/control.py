@@ -65,8 +65,7 @@ class Control:
                 raise web.HTTPForbidden(text="only from this machine")
         return await handler(request)
 
-    # -------------------------------------------------------------------------------------------------  # noqa: E501
-    # verbs
+    # ---------------------------------------------------------------------------------------- verbs
 
     def person(self, told: Json) -> Json:
         person = self._server.person(**told)
@@ -137,8 +136,7 @@ class Control:
     def deliver(self, told: Json) -> Json:
         return {"update_id": self._server.deliver(told)}
 
-    # ------------------------------------------------------------------------------------------------  # noqa: E501
-    # looking
+    # -------------------------------------------------------------------------------------- looking
 
     async def bot(self, request: web.Request) -> web.Response:
         """Who the bot is, and its menu in a language."""

@@ -76,8 +76,7 @@ class TelegramServer:
         self._pusher = Pusher(self.state, pace)
         self.pushes = self._pusher.pushes
 
-    # ------------------------------------------------------------------------------------------------  # noqa: E501
-    # running
+    # -------------------------------------------------------------------------------------- running
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=2 * UPLOAD_BYTES, middlewares=[Control.guard])
@@ -106,8 +105,7 @@ class TelegramServer:
         """What python-telegram-bot calls `base_file_url`."""
         return f"{self.url}/file/bot"
 
-    # ------------------------------------------------------------------------------------- people
-    # and places
+    # ---------------------------------------------------------------------------- people and places
 
     def person(
         self, user_id: int, first_name: str, language_code: str = "en", **user: Any

@@ -86,8 +86,7 @@ class MongoInbox:
         self._unsure = False
         self._arrived = asyncio.Event()
 
-    # -----------------------------------------------------------------------------------------------  # noqa: E501
-    # arriving
+    # ------------------------------------------------------------------------------------- arriving
 
     async def put(self, *entries: Entry) -> bool:
         async with within(PROMPTLY):
@@ -159,8 +158,7 @@ class MongoInbox:
         async with within(PROMPTLY), self.calls:
             await self.entries.update_many(same, {"$set": {"update.message": dict(message)}})
 
-    # ------------------------------------------------------------------------------------------------  # noqa: E501
-    # leasing
+    # -------------------------------------------------------------------------------------- leasing
 
     async def claim(self, busy: Collection[str], full_shares: Collection[str] = ()) -> Claim | None:
         self._arrived.clear()
@@ -268,8 +266,7 @@ class MongoInbox:
         self._leased_until.pop(claim.lane, None)
         self.marks.let_go(claim)
 
-    # -----------------------------------------------------------------------------------------------  # noqa: E501
-    # handling
+    # ------------------------------------------------------------------------------------- handling
 
     async def next(self, claim: Claim) -> Batch | None:
         waiting = {"lane": claim.lane, "state": "queued"}

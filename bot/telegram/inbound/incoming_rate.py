@@ -71,8 +71,8 @@ class IncomingRate:
             return True
         self._refill(bucket, arrival.sent_at)
         cost = COST[arrival.kind]
-        chat_lock = -RESERVE * self._per_minute if arrival.ends_turn else 0.0
-        if bucket.left - cost < chat_lock:
+        lowest = -RESERVE * self._per_minute if arrival.ends_turn else 0.0
+        if bucket.left - cost < lowest:
             return False
         bucket.left -= cost
         bucket.admitted.append(arrival.update_id)

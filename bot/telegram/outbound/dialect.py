@@ -108,8 +108,7 @@ def _literal(found: re.Match[str]) -> str:
     return "".join(chr(LITERAL + ord(sign)) if "!" <= sign <= "~" else sign for sign in found[0])
 
 
-# --------------------------------------------------------------------------------------------------
-# formulas
+# ----------------------------------------------------------------------------------------- formulas
 
 
 def _without_formulas(markdown: str) -> tuple[str, list[Formula]]:
@@ -176,8 +175,7 @@ def _closes(markdown: str, opened: re.Match[str], token: re.Match[str]) -> bool:
     return True
 
 
-# -------------------------------------------------------------------------------------------------
-# other signs
+# -------------------------------------------------------------------------------------- other signs
 
 
 class _Fences:

@@ -70,8 +70,7 @@ class Storm:
         await self.town.quiet(patience)
         self.seconds = time.monotonic() - begun
 
-    # -------------------------------------------------------------------------------------------------
-    # people
+    # --------------------------------------------------------------------------------------- people
 
     async def _talk(self, number: int) -> None:
         person = self.town.person(FIRST_PERSON + number)
@@ -98,8 +97,7 @@ class Storm:
         self.town.again(update)
         self.done["again"] += 1
 
-    # --------------------------------------------------------------------------------------------------
-    # blows
+    # ---------------------------------------------------------------------------------------- blows
 
     async def _strike(self) -> None:
         """Kill and freeze, one after the other, never the last one that serves."""

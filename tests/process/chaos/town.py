@@ -94,8 +94,7 @@ class Environment:
     blows: list[Blow] = field(default_factory=list)
     numbers: dict[int, int] = field(default_factory=dict)
 
-    # ----------------------------------------------------------------------------------------------
-    # processes
+    # ------------------------------------------------------------------------------------ processes
 
     async def start(self, count: int = 1, *, mutant: str = "", **changes: str) -> list[Replica]:
         """More replicas, ready to answer; with `mutant`, of a bot with that fault planted."""
@@ -133,8 +132,7 @@ class Environment:
         )
         self.blows[last] = Blow("freeze", self.blows[last].at, now())
 
-    # -------------------------------------------------------------------------------------------------
-    # people
+    # --------------------------------------------------------------------------------------- people
 
     def person(self, number: int) -> Person:
         return self.telegram.person(number, f"P{number}")
@@ -160,8 +158,7 @@ class Environment:
         self.telegram.deliver(dict(update))
         updates.next_id = following
 
-    # ------------------------------------------------------------------------------------------------
-    # waiting
+    # -------------------------------------------------------------------------------------- waiting
 
     async def until(self, holds: Callable[[], Any], seconds: float = 20) -> Any:
         """Wait for something in the database or a log, which have no event to wait for."""

@@ -69,8 +69,7 @@ def judge(ledger: Ledger) -> Verdict:
     return verdict
 
 
-# ----------------------------------------------------------------------------------------------------
-# nothing lost
+# ------------------------------------------------------------------------------------- nothing lost
 
 
 def _lost(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
@@ -121,8 +120,7 @@ def _unspoken(ledger: Ledger, state: str, sentence: str) -> Iterator[str]:
             yield f"{person}: {count} batches {state}, {spoken[person]} times told so"
 
 
-# -------------------------------------------------------------------------------------------- once,
-# and in order
+# ------------------------------------------------------------------------------- once, and in order
 
 
 def _given_again(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
@@ -175,8 +173,7 @@ def _late(lines: Iterable[Line]) -> Iterator[Line]:
         latest[person] = max(number, latest.get(person, 0))
 
 
-# -------------------------------------------------------------------------------------------------------
-# sessions
+# ----------------------------------------------------------------------------------------- sessions
 
 
 def _holes(ledger: Ledger, verdict: Verdict) -> Iterator[str]:
@@ -215,8 +212,7 @@ def _mixed(ledger: Ledger) -> Iterator[str]:
             )
 
 
-# -----------------------------------------------------------------------------------------------------------
-# sends
+# -------------------------------------------------------------------------------------------- sends
 
 
 def _blows_between(ledger: Ledger, start: datetime, end: datetime) -> int:
