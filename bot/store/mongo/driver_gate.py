@@ -96,10 +96,10 @@ class DriverGate:
         if isinstance(
             error, PyMongoError | BSONError | OverflowError | RecursionError | UnicodeError
         ):
-            raise _meaning(error) from None
+            raise _translate(error) from None
 
 
-def _meaning(error: Exception) -> StoreError:
+def _translate(error: Exception) -> StoreError:
     name = type(error).__name__
     if isinstance(error, ServerSelectionTimeoutError | WaitQueueTimeoutError) or _is_shed(error):
         return StoreUnavailable(f"MongoDB cannot be reached ({name}).")
@@ -108,16 +108,18 @@ def _meaning(error: Exception) -> StoreError:
     if isinstance(error, BSONError | OverflowError | RecursionError | UnicodeError) or _is_final(
         error
     ):
-        return Unstorable(f"MongoDB cannot hold this value ({name}).")
+        return Unstorable(f"MongoDB cannot hold this value ({_name_with_codes(error)}).")
     if _codes(error) == {_DUPLICATE_KEY}:
         return Duplicate()
     if _is_doubtful(error):
         return Uncertain(f"MongoDB did not answer in time ({name}).")
-    return StoreError(
-        f"MongoDB refused a command ({name} {getattr(error, 'code', None) or ''}).".replace(
-            " )", ")"
-        )
-    )
+    return StoreError(f"MongoDB refused a command ({_name_with_codes(error)}).")
+
+
+def _name_with_codes(error: Exception) -> str:
+    """The kind of a fault and the server's codes: all that may be said of it."""
+    codes = sorted(code for code in _codes(error) if code is not None)
+    return " ".join(map(str, [type(error).__name__, *codes]))
 
 
 def is_refused(error: PyMongoError) -> bool:
