@@ -1,5 +1,5 @@
-"""Between entities and documents: only here, and in `personal`, are the camelCase names of stored
-fields known.
+"""Between entities and documents: the camelCase names of stored fields are known only here, in
+`turn_documents` and in `people_documents`.
 
 Reading is tolerant: unknown fields are ignored, absent ones get their defaults, an older
 `schemaVersion` is lifted step by step, so that replicas of two versions can run side by side.
@@ -15,12 +15,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.errors import SessionTooLarge
 from bot.ports import Hit
 from bot.session import (
     SCHEMA_VERSION,
-    TURNS_REMEMBERED,
-    ClosedTurn,
     CompactionState,
     Fact,
     Gap,
@@ -34,15 +31,13 @@ from bot.session import (
     clean,
 )
 from bot.store.filters import matches
-from bot.store.stored_blocks import pack, unpack, weight
+from bot.store.stored_blocks import pack, unpack
 
 log = logging.getLogger(__name__)
 
 Document = dict[str, Any]
 Upgrade = Callable[[Document], Document]
 
-MAX_BYTES = 1_000_000
-MAX_MESSAGES = 400
 UPGRADES: Mapping[int, Upgrade] = {}
 """By the version it starts from: how a document becomes one of the next version."""
 
@@ -237,71 +232,6 @@ def upgraded(
     for number in range(document.get("schemaVersion", version), version):
         document = steps[number](document)
     return document
-
-
-def turn_update(session: Session, turn: ClosedTurn) -> Document:
-    """The one update that makes the stored Session absorb `turn`.
-
-    One that takes another's place sets the messages as a whole, since MongoDB does not take some
-    out of an array and add others to it at once: then the filter must see to it that no compaction
-    has changed them.
-    """
-    fields: Document = {"context": from_prompt(turn.prompt), "task": from_task(turn.task)}
-    if turn.title and not session.title:
-        fields["title"] = turn.title
-    added = [from_message(message) for message in turn.messages]
-    pushed: Document = {"turns": {"$each": list(turn.update_ids), "$slice": -TURNS_REMEMBERED}}
-    counted = {"revision": 1} | more_usage(turn.usage)
-    if turn.replaces is None:
-        pushed["messages"] = {"$each": added}
-        counted["nextSeq"] = len(added)
-    else:
-        fields["messages"] = [*(from_message(message) for message in session.messages), *added]
-        fields["nextSeq"] = session.next_seq + len(added)
-    return {
-        "$push": pushed,
-        "$inc": counted,
-        "$max": {"lastActive": bson_datetime(turn.at)},
-        "$set": fields,
-    }
-
-
-def as_stored(turn: ClosedTurn) -> ClosedTurn:
-    """The turn as it will be read back."""
-    return replace(
-        turn,
-        messages=tuple(to_message(from_message(message)) for message in turn.messages),
-        task=to_task(from_task(turn.task)),
-        title=clean(turn.title),
-        at=bson_datetime(turn.at),
-    )
-
-
-def contains_turn(document: Document, turn: ClosedTurn) -> bool:
-    """Whether exactly this turn was committed: ids alone could be those of another replica's try at
-    it.
-    """
-    wanted = [from_message(message) for message in turn.messages]
-    places = {message["seq"] for message in wanted}
-    stored = [message for message in document["messages"] if message["seq"] in places]
-    return stored == wanted and set(turn.update_ids) <= set(document["turns"])
-
-
-def require_room(session: Session, turn: ClosedTurn) -> None:
-    """Refuse a turn that MongoDB would take today but that makes every later load and commit
-    dear.
-
-    The Session in hand can only be larger than the stored one: nothing but a commit adds to it, and
-    ours is next.
-    """
-    messages = (*session.messages, *turn.messages)
-    summary = weight(session.summary.text) if session.summary else 0
-    if len(messages) > MAX_MESSAGES or summary + sum(map(_message_weight, messages)) > MAX_BYTES:
-        raise SessionTooLarge
-
-
-def _message_weight(message: Message) -> int:
-    return 80 + weight(message.content)
 
 
 def _with_honest_summary(session: Session) -> Session:

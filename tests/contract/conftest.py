@@ -16,14 +16,12 @@ from mongomock_motor import AsyncMongoMockClient
 
 from bot.ops.clock import ManualClock
 from bot.ports import Archive, Notes, Owners, SessionStore, TokenRatioStore, UsageStore
-from bot.store.memory.stores import (
-    MemoryArchive,
-    MemoryNotes,
-    MemoryOwners,
-    MemorySessions,
-    MemoryTokenRatios,
-    MemoryUsage,
-)
+from bot.store.memory.archive import MemoryArchive
+from bot.store.memory.notes import MemoryNotes
+from bot.store.memory.owners import MemoryOwners
+from bot.store.memory.sessions import MemorySessions
+from bot.store.memory.token_ratios import MemoryTokenRatios
+from bot.store.memory.usage import MemoryUsage
 from bot.store.mongo import collections, schema
 from bot.store.mongo.archive import MongoArchive
 from bot.store.mongo.driver_gate import DriverGate

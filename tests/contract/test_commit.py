@@ -10,7 +10,7 @@ import pytest
 
 from bot.errors import SessionGone, SessionTooLarge
 from bot.session import TURNS_REMEMBERED, Fact, PromptSize, Step, Summary, Task, Usage
-from bot.store import documents
+from bot.store import turn_documents
 from tests.builders import (
     ANNA,
     ANNAS_CHAT,
@@ -128,7 +128,7 @@ async def test_what_another_hand_writes_meanwhile_does_not_cost_the_turn(session
 async def test_a_turn_that_outgrows_the_cap_is_refused_before_the_driver_would(sessions):
     """C107: the Session stays as it was, and stays usable."""
     made = await load(sessions)
-    huge = replace(message(0), content=(text("ж" * (documents.MAX_BYTES // 2)),))
+    huge = replace(message(0), content=(text("ж" * (turn_documents.MAX_BYTES // 2)),))
     with pytest.raises(SessionTooLarge):
         await sessions.commit(ANNA, made, closed_turn(made, messages=(huge,)))
     await commit(sessions, 2)
@@ -137,7 +137,7 @@ async def test_a_turn_that_outgrows_the_cap_is_refused_before_the_driver_would(s
 
 async def test_more_messages_than_the_validator_takes_are_refused(sessions):
     made = await load(sessions)
-    many = tuple(message(seq) for seq in range(documents.MAX_MESSAGES + 1))
+    many = tuple(message(seq) for seq in range(turn_documents.MAX_MESSAGES + 1))
     with pytest.raises(SessionTooLarge):
         await sessions.commit(ANNA, made, closed_turn(made, messages=many))
     await sessions.commit(ANNA, made, closed_turn(made, messages=many[:-1]))

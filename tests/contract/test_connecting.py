@@ -103,7 +103,7 @@ def test_importing_the_store_opens_nothing():
 
 def test_the_store_in_memory_needs_no_driver():
     check = (
-        "import bot.store.memory.stores, sys; assert not {'pymongo', 'motor', 'bson'} & "
+        "import bot.store.memory.sessions, sys; assert not {'pymongo', 'motor', 'bson'} & "
         "set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", check], check=True, env={}, timeout=60)

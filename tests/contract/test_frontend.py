@@ -28,8 +28,11 @@ from bot.inbox import Batch, Claim, Entry, Run
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
 from bot.standins.telegram.faults import Fault
+from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.inbox import MemoryRecord
-from bot.store.memory.stores import MemoryArchive, MemoryOwners, MemorySessions, MemoryUsage
+from bot.store.memory.owners import MemoryOwners
+from bot.store.memory.sessions import MemorySessions
+from bot.store.memory.usage import MemoryUsage
 from bot.telegram.commands.names import COMMANDS
 from bot.telegram.commands.table import CommandDependencies, publish
 from bot.telegram.frontend import TelegramFrontend

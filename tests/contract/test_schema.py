@@ -12,7 +12,7 @@ import pytest
 from pymongo.errors import OperationFailure, WriteError
 
 from bot.errors import StartError
-from bot.store import documents
+from bot.store import documents, turn_documents
 from bot.store.mongo import schema
 from bot.store.mongo.store import connect
 from tests.builders import ANNA, NOON, closed_turn, dialogue, message, session
@@ -178,7 +178,7 @@ def test_a_document_from_before_a_stricter_rule_can_still_be_updated(guarded):
     guarded.command("collMod", "sessions", validationAction="warn")
     guarded["sessions"].insert_one(old)
     guarded.command("collMod", "sessions", validationAction="error")
-    changes = documents.turn_update(session(), closed_turn(session()))
+    changes = turn_documents.turn_update(session(), closed_turn(session()))
     assert guarded["sessions"].update_one({"_id": old["_id"]}, changes).modified_count == 1
 
 

@@ -31,7 +31,7 @@ from bot.standins.claude.models import standard_offers
 from bot.standins.claude.refusals import Refused
 from bot.standins.claude.requests import MessagesRequest, shaped
 from bot.standins.claude.rules import check
-from bot.store.memory.stores import MemoryUsage
+from bot.store.memory.usage import MemoryUsage
 from tests.agents import MODEL, StreamedText, a_run, agent, tool
 from tests.builders import ANNA, ANNAS_CHAT, NOON, question, session
 from tests.unit.conftest import House

@@ -34,8 +34,9 @@ from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
 from bot.ports import Completion
 from bot.session import ClosedTurn, Message, PromptSize, Session, Usage, text_block
-from bot.store.documents import MAX_MESSAGES
-from bot.store.memory.stores import MemoryArchive, MemorySessions
+from bot.store.memory.archive import MemoryArchive
+from bot.store.memory.sessions import MemorySessions
+from bot.store.turn_documents import MAX_MESSAGES
 from tests.builders import ANNA, ANNAS_CHAT, NOON
 
 LIMITS = CompactionPolicy(messages=8, tokens=400, keep_messages=4, window=2_000)

@@ -17,8 +17,9 @@ from bot.inbox import Run
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
 from bot.session import words
+from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.inbox import MemoryRecord
-from bot.store.memory.stores import MemoryArchive, MemorySessions
+from bot.store.memory.sessions import MemorySessions
 from bot.turn import TurnRunner
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, LIFETIME, question
 

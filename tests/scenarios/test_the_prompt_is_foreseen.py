@@ -23,8 +23,9 @@ from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.inbox import Run
 from bot.ops.clock import ManualClock
 from bot.standins.claude.server import ClaudeServer
+from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.inbox import MemoryRecord
-from bot.store.memory.stores import MemoryArchive, MemorySessions
+from bot.store.memory.sessions import MemorySessions
 from bot.tokens import Tokens, message_tokens
 from bot.turn import TurnRunner
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, question

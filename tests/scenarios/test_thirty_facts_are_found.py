@@ -16,8 +16,9 @@ from bot.agent.tools import Toolbox
 from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.inbox import Run
 from bot.ops.clock import ManualClock
+from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.inbox import MemoryRecord
-from bot.store.memory.stores import MemoryArchive, MemorySessions
+from bot.store.memory.sessions import MemorySessions
 from bot.turn import TurnRunner
 from tests.agents import tool_context
 from tests.builders import ALIVE, ANNA, ANNAS_CHAT, LIFETIME, NOON, question

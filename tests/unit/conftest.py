@@ -21,8 +21,10 @@ from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.inbox import Run
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
+from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.inbox import MemoryRecord
-from bot.store.memory.stores import MemoryArchive, MemoryNotes, MemorySessions
+from bot.store.memory.notes import MemoryNotes
+from bot.store.memory.sessions import MemorySessions
 from bot.turn import TurnRunner
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, question
 

@@ -18,7 +18,7 @@ from bot.compaction import CompactionPolicy
 from bot.inbox import Run
 from bot.session import words
 from bot.store.memory.inbox import MemoryRecord
-from bot.store.memory.stores import MemorySessions
+from bot.store.memory.sessions import MemorySessions
 from tests.agents import tool
 from tests.builders import ANNA, ANNAS_CHAT, question
 from tests.unit.conftest import StreamedText

@@ -14,7 +14,7 @@ from bot.errors import BudgetSpent, StoreUnavailable
 from bot.ops.clock import ManualClock
 from bot.ports import UsageMeter
 from bot.session import Usage
-from bot.store.memory.stores import MemoryUsage
+from bot.store.memory.usage import MemoryUsage
 from bot.tokens import request_tokens
 from tests.builders import ANNA, NOON, question
 

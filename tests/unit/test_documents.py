@@ -10,7 +10,7 @@ import pytest
 
 from bot.errors import SessionTooLarge
 from bot.session import SCHEMA_VERSION, Message, PromptSize, Summary, Usage
-from bot.store import documents
+from bot.store import documents, turn_documents
 from tests.builders import NOON, closed_turn, dialogue, message, session, text
 
 MOSCOW = timezone(timedelta(hours=3))
@@ -113,25 +113,25 @@ def test_the_update_of_a_turn_does_what_absorb_does():
     """The stored Session and the one in hand never part."""
     made = session(messages=dialogue(3), turns=(1, 2, 3), usage=Usage(9, 9, 9, 9, 3), title="")
     turn = closed_turn(made, 70, update_ids=tuple(range(70, 140)), prompt=PromptSize(5, 1))
-    stored = applied(documents.from_session(made), documents.turn_update(made, turn))
+    stored = applied(documents.from_session(made), turn_documents.turn_update(made, turn))
     made.absorb(turn)
     assert documents.to_session(stored) == made
 
 
 def test_a_renamed_session_keeps_its_name():
     made = session(title="Lisbon")
-    assert "title" not in documents.turn_update(made, closed_turn(made))["$set"]
+    assert "title" not in turn_documents.turn_update(made, closed_turn(made))["$set"]
 
 
 def test_as_stored_is_what_comes_back():
     odd = (Message(0, 1, "user", (text("\ud800\0x"),), NOON + timedelta(microseconds=7), 1),)
-    turn = documents.as_stored(closed_turn(session(), messages=odd, title="\0t"))
+    turn = turn_documents.as_stored(closed_turn(session(), messages=odd, title="\0t"))
     assert (turn.messages[0].content, turn.messages[0].at, turn.title) == (
         (text("\ufffdx"),),
         NOON,
         "t",
     )
-    assert documents.as_stored(turn) == turn
+    assert turn_documents.as_stored(turn) == turn
 
 
 @pytest.mark.parametrize(
@@ -151,29 +151,33 @@ def test_a_turn_is_recognised_by_its_words_too():
     """Two replicas may run the same update; the ids alone do not say whose answer is stored."""
     made = session()
     ours, theirs = closed_turn(made, 5), closed_turn(made, 5, answer="other words")
-    stored = applied(documents.from_session(made), documents.turn_update(made, theirs))
-    assert documents.contains_turn(stored, theirs)
-    assert not documents.contains_turn(stored, ours)
-    assert not documents.contains_turn(documents.from_session(made), ours)
+    stored = applied(documents.from_session(made), turn_documents.turn_update(made, theirs))
+    assert turn_documents.contains_turn(stored, theirs)
+    assert not turn_documents.contains_turn(stored, ours)
+    assert not turn_documents.contains_turn(documents.from_session(made), ours)
 
 
 @pytest.mark.parametrize("size", [0.4, 0.97, 1.03, 2.5])
 def test_the_cap_is_close_to_a_megabyte_of_bson(size):
     """The estimate never calls a document small that BSON finds large."""
-    words = int(size * documents.MAX_BYTES / 10)
+    words = int(size * turn_documents.MAX_BYTES / 10)
     made = session(messages=[message(seq, words="x" * words) for seq in range(9)])
     turn = closed_turn(made, messages=(message(9, words="x" * words),))
     if (
-        len(bson.encode(applied(documents.from_session(made), documents.turn_update(made, turn))))
+        len(
+            bson.encode(
+                applied(documents.from_session(made), turn_documents.turn_update(made, turn))
+            )
+        )
         > 1_000_000
     ):
         with pytest.raises(SessionTooLarge):
-            documents.require_room(made, turn)
+            turn_documents.require_room(made, turn)
     else:
-        documents.require_room(made, turn)
+        turn_documents.require_room(made, turn)
 
 
 def test_a_long_summary_counts_too():
     made = session(summary=Summary("s" * 990_000, 0, 1, 5, "small", NOON))
     with pytest.raises(SessionTooLarge):
-        documents.require_room(made, closed_turn(made, words="x" * 12_000))
+        turn_documents.require_room(made, closed_turn(made, words="x" * 12_000))

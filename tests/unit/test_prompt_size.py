@@ -12,7 +12,7 @@ from bot.compaction.prompt_size import PromptSizeEstimator
 from bot.errors import StoreUnavailable
 from bot.ports import TokenRatio
 from bot.session import PromptSize, Step, Summary, Task
-from bot.store.memory.stores import MemoryTokenRatios
+from bot.store.memory.token_ratios import MemoryTokenRatios
 from tests.builders import NOON, closed_turn, dialogue, message, session
 
 MODEL = "claude-sonnet-5-5"

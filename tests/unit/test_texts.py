@@ -14,7 +14,9 @@ from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import STATUS, Toolbox
-from bot.store.memory.stores import MemoryArchive, MemoryNotes, MemorySessions
+from bot.store.memory.archive import MemoryArchive
+from bot.store.memory.notes import MemoryNotes
+from bot.store.memory.sessions import MemorySessions
 from bot.texts import LANGUAGES, duration, language_of, table, text
 from tests.builders import ALIVE
 

@@ -10,7 +10,7 @@ from bot.agent.toolbox.notes import MAX_NOTES, notes_tools
 from bot.agent.tools import Toolbox
 from bot.errors import ToolFailed
 from bot.ports import Note
-from bot.store.memory.stores import MemoryNotes
+from bot.store.memory.notes import MemoryNotes
 from tests.agents import tool_context
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, GROUP, NOON
 

@@ -10,7 +10,8 @@ import pytest
 from bot.agent.toolbox.search import EXCERPT_CHARS, MAX_HITS, search_tools
 from bot.agent.tools import Toolbox
 from bot.errors import ToolFailed
-from bot.store.memory.stores import MemoryArchive, MemorySessions
+from bot.store.memory.archive import MemoryArchive
+from bot.store.memory.sessions import MemorySessions
 from tests.agents import tool_context
 from tests.builders import ALIVE, ANNA, ANNAS_CHAT, BORIS, GROUP, NOON, message, session
 

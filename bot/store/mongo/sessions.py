@@ -25,7 +25,7 @@ from bot.errors import AlreadyActive, SessionGone, StoreUnavailable
 from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Hit
 from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
-from bot.store import documents
+from bot.store import documents, turn_documents
 from bot.store.documents import Document
 from bot.store.filters import active, alive, id_in, owned, seen_from, text_matches
 from bot.store.mongo.chats import MongoChats
@@ -105,8 +105,8 @@ class MongoSessions:
         return await self._wherever(owner, place, lambda here: self._delete(active(owner, here)))
 
     async def commit(self, owner: Owner, session: Session, turn: ClosedTurn) -> None:
-        turn = documents.as_stored(turn)
-        documents.require_room(session, turn)
+        turn = turn_documents.as_stored(turn)
+        turn_documents.require_room(session, turn)
         where = owned(owner, _id=session.id, status="active", revision=session.revision)
         if turn.replaces is not None:
             where |= _unchanged_summary(session)
@@ -204,7 +204,7 @@ class MongoSessions:
     async def _commit(
         self, owner: Owner, where: Document, session: Session, turn: ClosedTurn
     ) -> None:
-        update = documents.turn_update(session, turn)
+        update = turn_documents.turn_update(session, turn)
         async with within(self._patience.seconds):
             try:
                 if not await self._update(where, update):
@@ -220,7 +220,7 @@ class MongoSessions:
 
         Session ids are random, so they spread the replicas' tries.
         """
-        update = documents.turn_update(session, turn)
+        update = turn_documents.turn_update(session, turn)
         for pause in self._patience.pauses:
             await asyncio.sleep(pause * (0.5 + int(session.id[:2], 16) / 256))
             with suppress(StoreUnavailable):
@@ -231,7 +231,7 @@ class MongoSessions:
     async def _has(self, owner: Owner, session: Session, turn: ClosedTurn) -> bool:
         async with self._calls:
             found = await self._sessions.find_one(owned(owner, _id=session.id))
-        if found and documents.contains_turn(found, turn):
+        if found and turn_documents.contains_turn(found, turn):
             return True
         if not found or found["status"] != "active" or found["revision"] != session.revision:
             raise SessionGone

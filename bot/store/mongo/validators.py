@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.store.documents import MAX_MESSAGES
+from bot.store.turn_documents import MAX_MESSAGES
 
 Rule = dict[str, Any]
 
