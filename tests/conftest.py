@@ -93,12 +93,3 @@ def commands(recorder: Recorder) -> Iterator[Recorder]:
     recorder.forget()
     yield recorder
     recorder.forget()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Real browsers and processes share the machine with all else: they get a second try, shown as
-    R.
-    """
-    for item in items:
-        if {"browser", "process"} & {*item.path.parts}:
-            item.add_marker(pytest.mark.flaky(reruns=1))

@@ -52,11 +52,35 @@ class Stores:
     database: Any = None
 
 
+@pytest.fixture(scope="session")
+def spares():
+    """Apart from everybody else's: nobody here changes what stands."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def standing():
+    """The spares whose schema is in force: to look costs more than most tests."""
+    return set()
+
+
+@pytest.fixture
+def connected(mongod, prepared, standing):
+    """Connect a Store to a real mongod, its schema in force."""
+
+    async def opened(driver, clock, keep=KEEP):
+        store = await connect(mongod, prepared, driver=driver, clock=clock, keep=keep)
+        if prepared not in standing:
+            await schema.ensure(store.database, collections.MAX_SECONDS)
+            standing.add(prepared)
+        return store
+
+    return opened
+
+
 @pytest.fixture(params=DRIVERS)
-async def store(request, commands, mongod, prepared):
-    """A connected Store on a real mongod, its schema in force."""
-    opened = await connect(mongod, prepared, driver=request.param, clock=ManualClock(), keep=KEEP)
-    await schema.ensure(opened.database, collections.MAX_SECONDS)
+async def store(request, commands, connected):
+    opened = await connected(request.param, ManualClock())
     commands.sent.clear()
     yield opened
     await opened.close()
@@ -84,9 +108,7 @@ async def stores(request, clock):
                 await database[collection.name].create_index(keys, name=index.name, **index.options)
         yield over(database, clock)
     else:
-        uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("prepared")
-        opened = await connect(uri, name, driver=request.param, clock=clock, keep=KEEP)
-        await schema.ensure(opened.database, collections.MAX_SECONDS)
+        opened = await request.getfixturevalue("connected")(request.param, clock)
         yield over(opened.database, clock)
         await opened.close()
 

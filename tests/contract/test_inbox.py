@@ -12,9 +12,7 @@ import pytest
 from bot.inbox import Effect, Entry
 from bot.owner import Lane, Owner, Place
 from bot.store.memory.inbox import MemoryInbox
-from bot.store.mongo import collections, schema
 from bot.store.mongo.inbox import LeaseOwner, MongoInbox
-from bot.store.mongo.store import connect
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))
@@ -36,9 +34,8 @@ async def in_memory(request, clock):
 def through(driver):
     @asynccontextmanager
     async def in_mongodb(request, clock):
-        uri, name = request.getfixturevalue("mongod"), request.getfixturevalue("prepared")
-        store = await connect(uri, name, driver=driver, clock=clock, keep=timedelta(days=1))
-        await schema.ensure(store.database, collections.MAX_SECONDS)
+        connected = request.getfixturevalue("connected")
+        store = await connected(driver, clock, keep=timedelta(days=1))
         yield MongoInbox(
             store.database, store.calls, clock, LeaseOwner("here", lease_seconds=15), lane_of
         )

@@ -18,8 +18,6 @@ from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
 from bot.owner import Place
 from bot.session import CompactionState, Summary
-from bot.store.mongo import collections, schema
-from bot.store.mongo.store import connect
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, closed_turn, dialogue, session
 
 SECRET = "heron"
@@ -32,9 +30,8 @@ def clock():
 
 
 @pytest.fixture
-async def store(mongod, prepared, clock):
-    opened = await connect(mongod, prepared, driver="pymongo", clock=clock, keep=timedelta(days=40))
-    await schema.ensure(opened.database, collections.MAX_SECONDS)
+async def store(connected, clock):
+    opened = await connected("pymongo", clock)
     yield opened
     await opened.close()
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tomllib
 
 import pytest
 
 UV = """#!/bin/sh
 echo "$*" >> "$CALLS"
-[ "$*" = "run --group lint --group browser pytest" ] && echo "$SUMMARY"
+case "$*" in *" pytest"*) echo "$SUMMARY" ;; esac
 [ "$*" != "$BROKEN" ]
 """
 
@@ -29,7 +30,10 @@ CHECKS = [
     "run --group lint --group browser mypy",
     "run --group lint --group browser lint-imports",
     "run --group lint --group browser pytest",
+    "run --group lint --group browser pytest -r R tests/standins tests/demo tests/browser",
 ]
+
+FAILED_TESTS = ["failed: tests", "failed: tests -r R tests/standins tests/demo tests/browser"]
 
 
 @pytest.fixture
@@ -68,7 +72,7 @@ def test_what_the_tests_need_is_installed_where_it_is_missing(ci, tmp_path):
 @pytest.mark.parametrize("broken", CHECKS)
 def test_one_failing_check_fails_the_run_and_stops_no_other(ci, broken):
     code, out, calls = ci(broken)
-    name = "tests" if broken == "run --group lint --group browser pytest" else f"uv {broken}"
+    name = re.sub("^uv .* pytest", "tests", f"uv {broken}")
     assert (code, calls, out.splitlines()[-1]) == (1, CHECKS, f"failed: {name}")
 
 
@@ -77,9 +81,16 @@ def test_one_failing_check_fails_the_run_and_stops_no_other(ci, broken):
 )
 def test_a_run_in_which_no_test_passed_fails(ci, summary):
     code, out, _ = ci(summary=summary)
-    assert (code, out.splitlines()[-1]) == (1, "failed: tests")
+    assert (code, out.splitlines()[-2:]) == (1, FAILED_TESTS)
 
 
 def test_the_workflow_and_readme_run_the_same_commands(root, readme):
     assert "run: .ci/run" in (root / ".github/workflows/ci.yml").read_text()
     assert re.search(r"pip install uv && uv run pytest$", readme, re.MULTILINE)
+
+
+def test_every_folder_of_tests_runs_by_default_or_in_ci_or_is_a_measurement(root):
+    configured = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["pytest"]
+    run = {*configured["testpaths"], *CHECKS[-1].split()}
+    folders = {f"tests/{path.parent.name}" for path in root.glob("tests/*/test_*.py")}
+    assert folders - run == {"tests/load"}

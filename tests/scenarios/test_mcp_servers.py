@@ -11,6 +11,7 @@ import pytest
 from bot.standins.claude.answers import Answer, Text, Whole
 from bot.standins.claude.faults import Fault
 from bot.standins.claude.script import is_summary
+from bot.texts import text
 
 TOKEN, KEY = "planted-mcp-token", "planted-key-in-the-address"
 WIKI = {
@@ -65,9 +66,10 @@ async def test_a_server_is_asked_by_the_provider_and_its_answer_stays(
 ):
     state.claude.script(looked_up)
     async with state.bot(**ON):
-        assert await state.ask(anna, "What do herons do?") == "Let me see. They fish."
+        shown = await state.ask(anna, "What do herons do?", answers=2)
         await state.ask(anna, "Thank you.")
 
+    assert shown == f"Let me see. They fish.\n{text('ending_nothing', 'en')}"
     first, second = state.requests
     [server] = first["mcp_servers"]
     [toolset] = [tool for tool in first["tools"] if tool.get("type") == "mcp_toolset"]
