@@ -27,6 +27,7 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+from playwright.sync_api import TimeoutError as DriverTimeout
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -189,8 +190,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(
-                pytest.mark.flaky(
-                    reruns=1, only_rerun=[r"playwright\._impl\._errors\.TimeoutError"]
-                )
-            )
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[DriverTimeout]))

@@ -6,6 +6,7 @@ import ast
 import re
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 SPINE = "bot/turn.py"
@@ -27,8 +28,8 @@ def modules() -> dict[str, tuple[str, ast.Module]]:
     }
 
 
-def size(node: ast.AST) -> int:
-    return node.end_lineno - node.lineno + 1
+def size(node: Any) -> int:
+    return int(node.end_lineno) - int(node.lineno) + 1
 
 
 def identifiers(tree: ast.AST) -> list[str]:
