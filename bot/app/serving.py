@@ -45,8 +45,9 @@ from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import Poller
 from bot.telegram.inbound.receiver import Gate, Receiver, lane_of
 from bot.telegram.inbound.webhook import Webhook
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
+from bot.telegram.outbound.transport import Transport
 from bot.turn import TurnRunner
 from bot.worker import Worker
 
@@ -89,8 +90,8 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     holder = LeaseOwner(secrets.token_hex(8), settings.lease_seconds)
     inbox = MongoInbox(store.database, store.calls, turns.clock, holder, lane_of)
     account = Account(bot.id, bot.username)
-    gateway = Gateway(bot, moved=store.chats.moved)
-    throttled_notices = ThrottledNotices(gateway, turns.clock)
+    messages = Messages(Transport(bot, moved=store.chats.moved))
+    throttled_notices = ThrottledNotices(messages, turns.clock)
     gate = Gate(allowed, IncomingRate(settings.messages_per_minute, turns.clock))
     receiver = Receiver(inbox, account, turns.clock, throttled_notices, gate)
     membership = Membership(store.owners, store.chats, turns.clock, allowed)
@@ -106,7 +107,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         corrections=MongoCorrections(store.database, store.calls),
         token_budget=token_budget(settings, store, turns.clock),
     )
-    frontend = TelegramFrontend(turns, needs, gateway, throttled_notices, account)
+    frontend = TelegramFrontend(turns, needs, messages, throttled_notices, account)
     worker = Worker(
         inbox,
         MeasuredFrontend(frontend, metrics),

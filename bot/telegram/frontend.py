@@ -38,7 +38,8 @@ from bot.telegram.commands.table import RUN, CommandDependencies, Invocation
 from bot.telegram.commands.usage import refusal
 from bot.telegram.inbound.identity import identify
 from bot.telegram.inbound.parsing import Account, Reading, command_of, read
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.chat_actions import answer_callback_query
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.replies import TelegramReply
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
 from bot.texts import Language, duration, language_of, rounded, text
@@ -60,13 +61,13 @@ class TelegramFrontend:
         self,
         turns: TurnRunner,
         needs: CommandDependencies,
-        gateway: Gateway,
+        messages: Messages,
         throttled_notices: ThrottledNotices,
         account: Account,
     ) -> None:
         self._turns = turns
         self._needs = needs
-        self._gateway = gateway
+        self._messages = messages
         self._throttled_notices = throttled_notices
         self._account = account
 
@@ -157,9 +158,8 @@ class TelegramFrontend:
     async def _press(self, batch: Batch, query: CallbackQuery, reply: TelegramReply) -> None:
         language = _language(_update(batch.entries[0]))
         effect = await run_callback(self._needs, batch.lane, language, query.data or "")
-        await self._gateway.acknowledge(
-            query.id, text("button_expired", language) if effect is None else ""
-        )
+        sentence = text("button_expired", language) if effect is None else ""
+        await answer_callback_query(self._messages.transport, query.id, sentence)
         if effect is not None and effect.answer:
             await reply.deliver(effect.answer, turn=batch.turn, again=effect.turn)
         if effect is not None and effect.instead and query.message is not None:
@@ -192,7 +192,7 @@ class TelegramFrontend:
         update, place = _update(batch.entries[-1]), batch.lane.place
         reply_to = None if place.is_private or update.message is None else update.message.message_id
         return TelegramReply(
-            self._gateway, place, _language(update), reply_to=reply_to, record=record
+            self._messages, place, _language(update), reply_to=reply_to, record=record
         )
 
     async def _outcome(

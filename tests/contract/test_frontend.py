@@ -38,9 +38,11 @@ from bot.telegram.commands.table import CommandDependencies, publish
 from bot.telegram.frontend import TelegramFrontend
 from bot.telegram.inbound.identity import Sender, identify
 from bot.telegram.inbound.parsing import Account, kind_of
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.chat_actions import answer_callback_query
 from bot.telegram.outbound.limiter import Limiter
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
+from bot.telegram.outbound.transport import Transport
 from bot.texts import LANGUAGES, text
 from bot.turn import TurnRunner
 from tests.agents import MODEL, agent
@@ -105,10 +107,10 @@ class Office:
             lifecycle, choices, LIFETIME, self.try_again, compactor, self, token_budget
         )
         self.naps = Naps(hold=4)
-        self.gateway = Gateway(bot, sleep=self.naps, limiter=Limiter(self.naps.now))
-        self.throttled_notices = ThrottledNotices(self.gateway, clock)
+        self.messages = Messages(Transport(bot, sleep=self.naps, limiter=Limiter(self.naps.now)))
+        self.throttled_notices = ThrottledNotices(self.messages, clock)
         self.frontend = TelegramFrontend(
-            turns, needs, self.gateway, self.throttled_notices, self.account
+            turns, needs, self.messages, self.throttled_notices, self.account
         )
 
     async def try_again(self, lane, turn):
@@ -260,7 +262,7 @@ async def test_an_answer_to_a_press_that_got_lost_is_sent_again(office, anna, fa
     query = anna.presses("", on=anna.says("hello"), data="nothing:1")
     await office.bot.get_updates(timeout=0)
     office.server.faults.next("answerCallbackQuery", fault)
-    await office.gateway.acknowledge(query.id, "Done.")
+    await answer_callback_query(office.messages.transport, query.id, "Done.")
     assert query.answer["text"] == "Done."
 
 

@@ -23,8 +23,9 @@ from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import Poller
 from bot.telegram.inbound.receiver import Gate, Receiver, lane_of
 from bot.telegram.inbound.webhook import SECRET_HEADER, Webhook
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
+from bot.telegram.outbound.transport import Transport
 from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
@@ -122,7 +123,7 @@ class Intake:
         self.server, self.bot, self.clock = server, bot, clock
         self.entries = store.database["inbox"]
         self.inbox = MongoInbox(store.database, store.calls, clock, LeaseOwner("here", 15), lane_of)
-        self.throttled_notices = ThrottledNotices(Gateway(bot, sleep=Naps()), clock)
+        self.throttled_notices = ThrottledNotices(Messages(Transport(bot, sleep=Naps())), clock)
         gate = Gate(lambda _owner: True, IncomingRate(10**6, clock))
         receiver = Receiver(
             self.inbox, Account(bot.id, bot.username), clock, self.throttled_notices, gate

@@ -11,9 +11,10 @@ import pytest
 from bot.owner import Place
 from bot.store.memory.inbox import MemoryRecord
 from bot.telegram.outbound.formatting import format_chunks
-from bot.telegram.outbound.gateway import Gateway
 from bot.telegram.outbound.limiter import Limiter
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.replies import TelegramReply
+from bot.telegram.outbound.transport import Transport
 from tests.telegrams import Naps, telegram
 from tests.unit.test_formatting import NASTY
 
@@ -30,9 +31,9 @@ async def line():
 
 
 @pytest.fixture
-def gateway(line):
+def messages(line):
     naps = Naps(hold=4)
-    return Gateway(line[1], sleep=naps, limiter=Limiter(naps.now))
+    return Messages(Transport(line[1], sleep=naps, limiter=Limiter(naps.now)))
 
 
 async def test_every_prefix_of_every_answer_is_taken_as_it_is_formatted(line):
@@ -53,9 +54,9 @@ async def test_every_prefix_of_every_answer_is_taken_as_it_is_formatted(line):
 
 
 @pytest.mark.parametrize("name", NASTY)
-async def test_what_is_shown_is_what_was_formatted(line, gateway, name):
+async def test_what_is_shown_is_what_was_formatted(line, messages, name):
     server, _ = line
-    await TelegramReply(gateway, HERE, "en").deliver(NASTY[name], turn=1)
+    await TelegramReply(messages, HERE, "en").deliver(NASTY[name], turn=1)
     shown = server.people[7].chat.answers
     assert [message.text for message in shown] == [
         chunk.text for chunk in format_chunks(NASTY[name])
@@ -63,9 +64,9 @@ async def test_what_is_shown_is_what_was_formatted(line, gateway, name):
     assert len(server.journal.of("sendMessage")) == len(shown)
 
 
-async def test_very_long_code_arrives_as_a_file_between_the_words(line, gateway):
+async def test_very_long_code_arrives_as_a_file_between_the_words(line, messages):
     server, bot = line
-    await TelegramReply(gateway, HERE, "en").deliver(
+    await TelegramReply(messages, HERE, "en").deliver(
         f"Here:\n\n```py\n{CODE}```\n\nThat is all.", turn=1
     )
     before, file, after = server.people[7].chat.answers
@@ -79,11 +80,11 @@ async def test_very_long_code_arrives_as_a_file_between_the_words(line, gateway)
     assert file.raw["document"]["file_name"] == "code-1.py"
 
 
-async def test_a_file_that_comes_first_follows_its_label_in_a_group(line, gateway):
+async def test_a_file_that_comes_first_follows_its_label_in_a_group(line, messages):
     """No message can be edited into a file: the preview becomes the label."""
     server, _ = line
     group = server.supergroup(members=[server.people[7]])
-    reply = TelegramReply(gateway, Place(group.id), "en", record=MemoryRecord()).showing(1)
+    reply = TelegramReply(messages, Place(group.id), "en", record=MemoryRecord()).showing(1)
     async with reply:
         reply.grow("```py\nprint(0)")
         await server.until(lambda: group.answers)

@@ -15,9 +15,10 @@ import pytest
 
 from bot.owner import Place
 from bot.store.memory.inbox import MemoryRecord
-from bot.telegram.outbound.gateway import Gateway
 from bot.telegram.outbound.limiter import Limiter
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.replies import TelegramReply
+from bot.telegram.outbound.transport import Transport
 from tests.telegrams import Naps, telegram
 
 ADDRESS = "Look at https://evil.example/?d=secret and [here](https://evil.example/).\n\n"
@@ -33,9 +34,9 @@ async def line():
 
 
 @pytest.fixture
-def gateway(line):
+def messages(line):
     naps = Naps(hold=4)
-    return Gateway(line[1], sleep=naps, limiter=Limiter(naps.now))
+    return Messages(Transport(line[1], sleep=naps, limiter=Limiter(naps.now)))
 
 
 def allowed(server):
@@ -49,9 +50,9 @@ def allowed(server):
     ]
 
 
-async def test_no_answer_and_no_sentence_of_ours_has_a_preview(line, gateway):
+async def test_no_answer_and_no_sentence_of_ours_has_a_preview(line, messages):
     server, _ = line
-    reply = TelegramReply(gateway, Place(7), "en")
+    reply = TelegramReply(messages, Place(7), "en")
     await reply.deliver(ADDRESS * 100, turn=1)
     await reply.say(ADDRESS)
     await reply.fail("error_empty_answer", 1)
@@ -62,10 +63,10 @@ async def test_no_answer_and_no_sentence_of_ours_has_a_preview(line, gateway):
     } == {True}
 
 
-async def test_an_answer_that_grows_in_a_group_has_none(line, gateway):
+async def test_an_answer_that_grows_in_a_group_has_none(line, messages):
     server, _ = line
     group = server.supergroup(members=[server.people[7]])
-    reply = TelegramReply(gateway, Place(group.id), "en", record=MemoryRecord()).showing(1)
+    reply = TelegramReply(messages, Place(group.id), "en", record=MemoryRecord()).showing(1)
     async with reply:
         reply.grow(ADDRESS)
         await server.until(lambda: group.answers)

@@ -12,11 +12,12 @@ from bot.errors import LaneLost
 from bot.owner import Place
 from bot.standins.telegram.faults import Fault
 from bot.store.memory.inbox import MemoryRecord
-from bot.telegram.outbound.gateway import Gateway
 from bot.telegram.outbound.limiter import Limiter
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.previews import KEEP_ALIVE_SECONDS
 from bot.telegram.outbound.replies import TelegramReply
 from bot.telegram.outbound.splitting import Chunk
+from bot.telegram.outbound.transport import Transport
 from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
@@ -28,7 +29,7 @@ WHOLE = "Herons are long-legged birds. They stand still."
 
 
 class PageServer:
-    """One bot, its gateway, and the time that passes by its naps."""
+    """One bot, its messages, and the time that passes by its naps."""
 
     def __init__(self, server, bot):
         self.server, self.bot = server, bot
@@ -38,11 +39,13 @@ class PageServer:
 
     def restart(self):
         """A new process: the same record, nothing else."""
-        self.gateway = Gateway(self.bot, sleep=self.naps, limiter=Limiter(self.naps.now))
+        self.messages = Messages(
+            Transport(self.bot, sleep=self.naps, limiter=Limiter(self.naps.now))
+        )
 
     def reply(self, place, reply_to=None):
         return TelegramReply(
-            self.gateway, place, "en", reply_to=reply_to, record=self.record
+            self.messages, place, "en", reply_to=reply_to, record=self.record
         ).showing(TURN)
 
     async def until(self, predicate):
@@ -194,11 +197,11 @@ async def test_what_others_say_in_the_chat_wipes_it_off_for_a_moment_only(stage,
     async with stage.reply(Place(7)) as reply:
         reply.grow("Herons")
         await stage.until(lambda: draft(anna) == "Herons")
-        await stage.gateway.send(Place(7), Chunk("The commands I know"))
+        await stage.messages.send(Place(7), Chunk("The commands I know"))
         await stage.until(lambda: draft(anna) == "Herons")
         await reply.deliver("Herons.", turn=TURN)
-    await stage.gateway.send(Place(7), Chunk("Later"))
-    assert stage.gateway.drafts == {}
+    await stage.messages.send(Place(7), Chunk("Later"))
+    assert stage.messages.drafts == {}
     assert [message.text for message in anna.chat.answers] == [
         "The commands I know",
         "Herons.",

@@ -23,8 +23,9 @@ from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import Poller
 from bot.telegram.inbound.receiver import Gate, Receiver, lane_of
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
+from bot.telegram.outbound.transport import Transport
 from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
@@ -61,7 +62,9 @@ class Intake:
         self.server, self.bot = server, bot
         self.inbox = Recording(server.state.clock)
         self.naps = Naps()
-        self.throttled_notices = ThrottledNotices(Gateway(bot, sleep=self.naps), server.state.clock)
+        self.throttled_notices = ThrottledNotices(
+            Messages(Transport(bot, sleep=self.naps)), server.state.clock
+        )
         account = Account(bot.id, bot.username)
         self.receiver = Receiver(
             self.inbox, account, server.state.clock, self.throttled_notices, self.gate()

@@ -9,8 +9,9 @@ import pytest
 from bot.owner import Place
 from bot.standins.telegram.faults import Fault
 from bot.store.memory.inbox import MemoryRecord
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.replies import TelegramReply
+from bot.telegram.outbound.transport import Transport
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
 pytestmark = PENALTIES_WARN
@@ -46,7 +47,9 @@ def answer(line, anna):
 
     async def answered(turn, markdown="An answer.", language="en"):
         before = len(anna.chat.answers)
-        reply = TelegramReply(Gateway(line[1], sleep=Naps()), HERE, language, record=record)
+        reply = TelegramReply(
+            Messages(Transport(line[1], sleep=Naps())), HERE, language, record=record
+        )
         await reply.deliver(markdown, turn=turn)
         return [
             [(button.text, button.data) for button in shown.buttons]

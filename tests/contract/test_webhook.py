@@ -23,8 +23,9 @@ from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import ALLOWED_UPDATES
 from bot.telegram.inbound.receiver import Gate, Receiver
 from bot.telegram.inbound.webhook import SECRET_HEADER, Webhook
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
+from bot.telegram.outbound.transport import Transport
 
 SECRET = "planted_Secret-1-of-32-characters"
 MARKUP = "<script>alert('planted')</script>"
@@ -91,7 +92,7 @@ class Door:
 
 @asynccontextmanager
 async def opened(bot, clock, path="/telegram"):
-    inbox, throttled_notices = Inbox(clock), ThrottledNotices(Gateway(bot), clock)
+    inbox, throttled_notices = Inbox(clock), ThrottledNotices(Messages(Transport(bot)), clock)
     account = Account(123456, "emulated_bot")
     gate = Gate(lambda _owner: True, IncomingRate(20, clock))
     receiver = Receiver(inbox, account, clock, throttled_notices, gate)

@@ -43,7 +43,11 @@ class Meanwhile:
 
 
 class Nobody:
-    """A Gateway through which nothing may go."""
+    """Messages none of which may be sent."""
+
+    @property
+    def transport(self):
+        return self
 
     def chat_lock(self, _place):
         return asyncio.Lock()

@@ -31,7 +31,7 @@ class Outgoing:
     chunk: Chunk
 
 
-def repaired(outgoing: Outgoing, refusal: TelegramError) -> Outgoing:
+def repair(outgoing: Outgoing, refusal: TelegramError) -> Outgoing:
     """Another way to send the same words. Raises DeliveryError when there is none left."""
     reason = refusal.message.lower()
     if isinstance(refusal, ChatMigrated):

@@ -26,7 +26,7 @@ from bot.errors import BotError
 from bot.inbox import Record
 from bot.owner import Place
 from bot.telegram.outbound.formatting import chunks_of
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.splitting import PART_UNITS, Chunk
 from bot.telegram.units import utf16_len
 
@@ -72,14 +72,14 @@ class DraftTarget:
     Of a long text it shows the part that is being written.
     """
 
-    gateway: Gateway
+    messages: Messages
     place: Place
     turn: int
     pace: float = 1.2
     opens_with_status: bool = True
 
     async def render(self, chunks: Sequence[Chunk]) -> bool:
-        return await self.gateway.draft(self.place, self.turn, chunks[-1])
+        return await self.messages.draft(self.place, self.turn, chunks[-1])
 
 
 class MessageTarget:
@@ -92,9 +92,9 @@ class MessageTarget:
     opens_with_status = False
 
     def __init__(
-        self, gateway: Gateway, place: Place, turn: int, record: Record, reply_to: int | None
+        self, messages: Messages, place: Place, turn: int, record: Record, reply_to: int | None
     ) -> None:
-        self._gateway = gateway
+        self._messages = messages
         self._place = place
         self._turn = turn
         self._record = record
@@ -111,7 +111,7 @@ class MessageTarget:
 
     async def _render_part(self, at: int, chunk: Chunk) -> bool:
         known = self._record.previews(self._turn)
-        message_id = await self._gateway.send_preview(
+        message_id = await self._messages.send_preview(
             self._place,
             chunk,
             message_id=known[at] if at < len(known) else None,
@@ -131,12 +131,12 @@ class Preview:
     def __init__(
         self,
         target: PreviewTarget,
-        gateway: Gateway,
+        messages: Messages,
         record: Record,
         seen: Callable[[], tuple[str, str]],
     ) -> None:
         self._target = target
-        self._gateway = gateway
+        self._messages = messages
         self._record = record
         self._seen = seen
         self._changed = asyncio.Event()
@@ -195,11 +195,11 @@ class Preview:
         return self._target.pace + len(text) / CHARS_A_SECOND + spent * RESTS
 
     async def _pause(self, seconds: float) -> None:
-        await run_until(self._over, self._gateway.sleep(seconds))
+        await run_until(self._over, self._messages.transport.sleep(seconds))
 
     async def _news(self) -> None:
         """Until the text has changed, or what is shown would fade."""
-        await run_until(self._changed, self._gateway.sleep(KEEP_ALIVE_SECONDS))
+        await run_until(self._changed, self._messages.transport.sleep(KEEP_ALIVE_SECONDS))
 
 
 def _with_status(words: tuple[Chunk, ...], status: str, *, apart: bool) -> tuple[Chunk, ...]:
@@ -217,12 +217,12 @@ def _with_status(words: tuple[Chunk, ...], status: str, *, apart: bool) -> tuple
 
 
 def preview_target(
-    gateway: Gateway, place: Place, turn: int, record: Record, reply_to: int | None
+    messages: Messages, place: Place, turn: int, record: Record, reply_to: int | None
 ) -> PreviewTarget:
     """What a preview can be shown on in this place."""
     if place.is_private:
-        return DraftTarget(gateway, place, turn)
-    return MessageTarget(gateway, place, turn, record, reply_to)
+        return DraftTarget(messages, place, turn)
+    return MessageTarget(messages, place, turn, record, reply_to)
 
 
 def _now() -> float:

@@ -21,8 +21,9 @@ from bot.aio import cancel_and_wait
 from bot.inbox import Record
 from bot.owner import Place
 from bot.telegram.outbound.buttons import REPEAT, RETRY, under
+from bot.telegram.outbound.chat_actions import keep_typing
 from bot.telegram.outbound.formatting import chunks_of
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.previews import Preview, preview_target
 from bot.telegram.outbound.splitting import Chunk, split
 from bot.texts import Language, text
@@ -36,14 +37,14 @@ class TelegramReply:
 
     def __init__(
         self,
-        gateway: Gateway,
+        messages: Messages,
         place: Place,
         language: Language,
         *,
         reply_to: int | None = None,
         record: Record | None = None,
     ) -> None:
-        self._gateway = gateway
+        self._messages = messages
         self._place = place
         self._language = language
         self._reply_to = reply_to
@@ -59,18 +60,16 @@ class TelegramReply:
         """Let the text of this turn be seen while it grows."""
         if self._record is not None:
             self._turn = turn
-            target = preview_target(self._gateway, self._place, turn, self._record, self._reply_to)
+            target = preview_target(self._messages, self._place, turn, self._record, self._reply_to)
             self._preview = Preview(
-                target, self._gateway, self._record, lambda: (self.shown, self._status)
+                target, self._messages, self._record, lambda: (self.shown, self._status)
             )
             if self._place.is_private:
-                self._gateway.drafts[self._place] = self._preview.changed
+                self._messages.drafts[self._place] = self._preview.changed
         return self
 
     async def __aenter__(self) -> Self:
-        typing = self._gateway.keep_typing(
-            self._place, lambda: self._preview is not None and self._preview.is_seen
-        )
+        typing = keep_typing(self._messages.transport, self._place, self._is_previewed)
         self._typing = asyncio.create_task(typing, name="typing")
         return self
 
@@ -81,6 +80,9 @@ class TelegramReply:
         trace: TracebackType | None,
     ) -> None:
         await self._stop_previews()
+
+    def _is_previewed(self) -> bool:
+        return self._preview is not None and self._preview.is_seen
 
     @property
     def shown(self) -> str:
@@ -116,11 +118,11 @@ class TelegramReply:
     async def say(self, words: str, markup: InlineKeyboardMarkup | None = None) -> None:
         """Send plain words, literally; `markup` stands under the last of them."""
         *earlier, last = split(words)
-        async with self._gateway.chat_lock(self._place):
+        async with self._messages.transport.chat_lock(self._place):
             for chunk, below in (*((one, None) for one in earlier), (last, markup)):
                 self._require_lease()
                 if not await self._replace_preview(chunk, below):
-                    await self._gateway.send(
+                    await self._messages.send(
                         self._place, chunk, reply_to=self._asked(), markup=below
                     )
 
@@ -128,7 +130,7 @@ class TelegramReply:
         self, message_id: int, words: str, markup: InlineKeyboardMarkup | None = None
     ) -> None:
         """Put plain words in the place of a message of ours, if it is still there."""
-        await self._gateway.edit(self._place, message_id, Chunk(words), markup=markup)
+        await self._messages.edit(self._place, message_id, Chunk(words), markup=markup)
 
     async def deliver(self, markdown: str, *, turn: int, again: int | None = None) -> None:
         """Send the answer of this turn, from the first part that no earlier run has sent.
@@ -138,7 +140,7 @@ class TelegramReply:
         self._repeated = again
         chunks = await chunks_of(markdown) or split(text("error_empty_answer", self._language))
         await self._stop_previews()
-        async with self._gateway.chat_lock(self._place):
+        async with self._messages.transport.chat_lock(self._place):
             for chunk in chunks[self._parts_sent(turn) :]:
                 await self._send_part(
                     chunk, turn, self._to_offer(turn) if chunk is chunks[-1] else None
@@ -150,7 +152,7 @@ class TelegramReply:
         markup = None if offered is None else under(REPEAT, offered, self._language)
         message_id = await self._in_place(turn, self._parts_sent(turn), chunk, markup)
         if message_id is None:
-            message_id = await self._gateway.send(
+            message_id = await self._messages.send(
                 self._place, chunk, reply_to=self._asked(), markup=markup
             )
         if self._record is not None:
@@ -183,7 +185,7 @@ class TelegramReply:
         if at >= len(previews):
             return None
         message_id = previews[at]
-        if not await self._gateway.edit(self._place, message_id, chunk, markup=markup):
+        if not await self._messages.edit(self._place, message_id, chunk, markup=markup):
             # What comes behind it would stand above what now has to be sent.
             await self._delete_previews(turn, at + 1)
             if self._record is not None:
@@ -197,7 +199,7 @@ class TelegramReply:
     async def _delete_previews(self, turn: int, kept: int) -> None:
         """Delete what is left of the preview behind its first so many messages."""
         for left_over in self._previews(turn)[kept:]:
-            await self._gateway.delete_message(self._place, left_over)
+            await self._messages.delete_message(self._place, left_over)
 
     def _parts_sent(self, turn: int) -> int:
         return self._record.parts_sent(turn) if self._record is not None else 0
@@ -227,7 +229,7 @@ class TelegramReply:
         would promise more.
         """
         if self._preview is not None:
-            self._gateway.drafts.pop(self._place, None)
+            self._messages.drafts.pop(self._place, None)
             await self._preview.end()
         if self._typing is not None:
             await cancel_and_wait(self._typing)

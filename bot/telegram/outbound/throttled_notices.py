@@ -17,7 +17,8 @@ from bot.aio import cancel_and_wait
 from bot.errors import DeliveryError
 from bot.owner import Place
 from bot.ports import Clock
-from bot.telegram.outbound.gateway import Gateway
+from bot.telegram.outbound.chat_actions import leave_chat
+from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.splitting import Chunk
 from bot.texts import Language, text
 
@@ -35,8 +36,8 @@ class ThrottledNotices:
     remembers.
     """
 
-    def __init__(self, gateway: Gateway, clock: Clock) -> None:
-        self._gateway = gateway
+    def __init__(self, messages: Messages, clock: Clock) -> None:
+        self._messages = messages
         self._clock = clock
         self._told: dict[tuple[int, str], datetime] = {}
         self._running: set[asyncio.Task[None]] = set()
@@ -76,7 +77,7 @@ class ThrottledNotices:
 
     async def _leave(self, place: Place, sentence: str) -> None:
         await self._offer(place, sentence)
-        await self._gateway.leave(place)
+        await leave_chat(self._messages.transport, place)
 
     async def close(self) -> None:
         """End what is still being said."""
@@ -84,15 +85,15 @@ class ThrottledNotices:
 
     async def _send(self, place: Place, sentence: str) -> None:
         try:
-            async with self._gateway.chat_lock(place):
-                await self._gateway.send(place, Chunk(sentence))
+            async with self._messages.transport.chat_lock(place):
+                await self._messages.send(place, Chunk(sentence))
         except DeliveryError as error:
             log.info("a hint could not be delivered: %s", error)
 
     async def _offer(self, place: Place, sentence: str) -> bool:
         """Say it if there is room now; False: there is none."""
         try:
-            return await self._gateway.send_preview(place, Chunk(sentence)) is not None
+            return await self._messages.send_preview(place, Chunk(sentence)) is not None
         except DeliveryError as error:
             log.info("a hint could not be delivered: %s", error)
             return True
