@@ -54,12 +54,12 @@ async def show(environ: Mapping[str, str], wanted: Show) -> int:
 
 async def _perform(environ: Mapping[str, str], wanted: Show, leave: asyncio.Event) -> None:
     async with (
-        open_environment(environ, wanted.folder) as town,
-        serving(PageServer(town).routes(), wanted.port) as address,
+        open_environment(environ, wanted.folder) as environment,
+        serving(PageServer(environment).routes(), wanted.port) as address,
     ):
         if wanted.port and f":{wanted.port}/" not in address:
             say(f"Port {wanted.port} is taken, so the page is at another one.")
-        for line in _told(town, address):
+        for line in _introduction(environment, address):
             say(line)
         if wanted.browser and has_browser(environ):
             # A thread that nobody waits for: some browsers do not return before they are closed.
@@ -67,16 +67,14 @@ async def _perform(environ: Mapping[str, str], wanted: Show, leave: asyncio.Even
         await leave.wait()  # also where the driver mistook the cancellation for a lost connection
 
 
-def _told(town: Environment, address: str) -> tuple[str, ...]:
+def _introduction(shown: Environment, address: str) -> tuple[str, ...]:
+    model = "a small stand-in that answers by rules" if shown.claude else shown.settings.model
     return (
         f"\n  Open {address}\n",
         "  Telegram  a stand-in on this machine; you are Anna and Boris, who also share a group",
-        (
-            f"  Model     "
-            f"{'a small stand-in with rules for wits' if town.claude else town.settings.model}"
-        ),
-        f"  MongoDB   {nameless(town.uri)} (database {DATABASE}; look in with mongosh or Compass)",
-        f"  Bot       the command `bot run` as a process of its own; its log is {town.folder.log}",
+        f"  Model     {model}",
+        f"  MongoDB   {nameless(shown.uri)} (database {DATABASE}; look in with mongosh or Compass)",
+        f"  Bot       the command `bot run` as a process of its own; its log is {shown.folder.log}",
         "\n  Ctrl-C ends all of it.",
     )
 

@@ -1,7 +1,7 @@
 """The demo's diary: what happened to Sessions, to the bot and to the clock, without a word of
 anybody.
 
-A happening is a small JSON object with a number that grows; the names are the contract in `stage`.
+A event is a small JSON object with a number that grows; the names are the contract in `stage`.
 Only the latest are kept. Whoever waits for the next one is woken by it.
 """
 
@@ -17,12 +17,12 @@ from bot.ports import Clock
 from bot.standins.telegram.signal import Signal
 
 KEPT = 500
-Happening = dict[str, Any]
+Event = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Whom a happening is about; nobody in particular where nothing is said."""
+    """Whom a event is about; nobody in particular where nothing is said."""
 
     person: int | None = None
     chat: int | None = None
@@ -34,12 +34,12 @@ NOBODY = About()
 
 
 class EventLog:
-    """The happenings of one demo."""
+    """The events of one demo."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._signal = Signal()
-        self._kept: deque[Happening] = deque(maxlen=KEPT)
+        self._kept: deque[Event] = deque(maxlen=KEPT)
         self._number = 0
 
     def note(self, what: str, about: About = NOBODY, **fields: Any) -> None:
@@ -62,20 +62,20 @@ class EventLog:
         )
         self._signal.ring()
 
-    def since(self, number: int) -> Sequence[Happening]:
+    def since(self, number: int) -> Sequence[Event]:
         """What happened after this number, oldest first; all there is, where the number is an
         earlier demo's.
         """
         number = number if number <= self._number else 0
-        return [happening for happening in self._kept if happening["number"] > number]
+        return [event for event in self._kept if event["number"] > number]
 
-    async def follow(self, number: int, patience: float) -> AsyncIterator[Sequence[Happening]]:
+    async def follow(self, number: int, max_wait: float) -> AsyncIterator[Sequence[Event]]:
         """What happened after this number, then whatever comes; nothing, where nothing comes within
-        `patience`.
+        `max_wait`.
         """
         while True:
             fresh = self.since(number)
             yield fresh
             number = fresh[-1]["number"] if fresh else number
             if not self.since(number):
-                await self._signal.wait(patience)
+                await self._signal.wait(max_wait)

@@ -1,7 +1,7 @@
-"""A thief has got hold of the id of somebody's Session, and sends it in every way a client can.
+"""Lets one person send the id of another person's Session in every way that a client can.
 
-None of it can work, because an id that comes in as input is never authority: the Session of a
-message is found by its authenticated sender. What the thief got is read from his own chat.
+None of the tries can work, because an id that comes in as input grants nothing: the bot finds the
+Session of a message by its authenticated sender. The answers are read from the intruder's chat.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bot.standins.telegram.people import Person
 from bot.standins.telegram.state import Query
 from bot.texts import language_of, text
 
-PATIENCE = 20.0
+MAX_WAIT_SECONDS = 20.0
 RECHECK = 0.05
 TELLING_CHARS = 8
 """Shorter words than these may be in anybody's chat."""
@@ -24,13 +24,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class IsolationAttempt:
-    """The tries of one thief with one id."""
+    """The tries of one intruder with one stolen id."""
 
-    thief: Person
+    intruder: Person
     session_id: str
 
-    async def commit(self) -> list[Json]:
-        """Try it all, one way after the other; what was sent and what came back."""
+    async def run(self) -> list[Json]:
+        """Try each way in turn and return what was sent and what came back."""
         return [
             await self._says("link", f"/start {self.session_id}"),
             await self._says("command", f"/resume {self.session_id}"),
@@ -41,34 +41,38 @@ class IsolationAttempt:
         ]
 
     async def _says(self, way: str, words: str) -> Json:
-        before = len(self.thief.chat.answers)
-        self.thief.says(words)
+        before = len(self.intruder.chat.answers)
+        self.intruder.says(words)
         await self._until(lambda: any(map(self._is_answer, self._heard(before))))
         return {"way": way, "sent": words, "got": self._heard(before)}
 
     async def _presses(self, forged: str) -> Json:
         shown = (
-            self.thief.chat.answers[-1] if self.thief.chat.answers else self.thief.chat.shown[-1]
+            self.intruder.chat.answers[-1]
+            if self.intruder.chat.answers
+            else self.intruder.chat.shown[-1]
         )
-        query: Query = self.thief.presses("", on=shown, data=forged)
+        query: Query = self.intruder.presses("", on=shown, data=forged)
         await self._until(lambda: query.answer is not None)
         return {"way": "press", "sent": forged, "got": [str((query.answer or {}).get("text", ""))]}
 
     def _heard(self, before: int) -> list[str]:
-        return [message.text for message in self.thief.chat.answers[before:]]
+        return [message.text for message in self.intruder.chat.answers[before:]]
 
     def _is_answer(self, heard: str) -> bool:
         """A notice may come before the answer."""
-        return heard != text("session_expired", language_of(self.thief.user.get("language_code")))
+        return heard != text(
+            "session_expired", language_of(self.intruder.user.get("language_code"))
+        )
 
     async def _until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(MAX_WAIT_SECONDS):
             while not holds():
-                await self.thief.state.signal.wait(RECHECK)
+                await self.intruder.state.signal.wait(RECHECK)
 
 
 def leaked(document: Mapping[str, Any], tries: Sequence[Json]) -> bool:
-    """Whether anything the victim wrote is in what the thief got."""
+    """Whether anything the victim wrote is in what the intruder got."""
     got = "\n".join(text for one in tries for text in one["got"])
     return any(words in got for words in _written(document) if len(words) >= TELLING_CHARS)
 

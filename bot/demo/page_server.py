@@ -1,61 +1,53 @@
-"""The demo's page server: the page, and everything the page can ask, on one loopback origin.
+"""The demo's page server: the page and everything it can ask for, on one loopback origin.
 
-GET  /                    page/index.html; every other file of bot/demo/page/ under its own name
-(/chat.js, /page.css)
-ANY  /control/…           the Telegram stand-in's remote control, unchanged (see
-`telegram.control`): people, chats, SSE
-GET  /stage               what is being shown:
-       {now, started, shiftSeconds, running, restartable, model: "stand-in" | its name,
-        summariser: {controllable, fails},
-        mongodb: "mongodb://127.0.0.1:4711/?replicaSet=rs0" (never a name or password) | null where
-        there is none,
-        database, folder, bot: {id, username, first_name}, people: [{id, name, language, chat}],
-        group: chat id,
-        settings: {idleSeconds, maxAgeSeconds, triggerMessages, keepMessages, triggerTokens}}
-POST /stage/hour        {hours?: 1}           -> {now, shiftSeconds}; stand-ins and bot share the
-clock
-POST /stage/restart     {}                    -> {running: true, seconds}; kill −9 and a new start;
-answers when ready
-POST /stage/summariser  {fails: true | false} -> {fails}; 409 where the real model is used
-POST /stage/steal       {thief?: Boris, victim?: Anna} -> {session, tries: [{way, sent, got:
-[text]}], leaked: false}
-                        ways: link, command, press, words; 409 while the victim has no Session
-GET  /glass/session?person=ID&chat=ID[&thread=ID]
-       -> {session: the active Session of THAT person there as it lies in MongoDB (dates ISO 8601,
-       …Z) | null,
-           expiresInSeconds: number (below 0: over, decided at the next message) | null, archived:
-           messages taken out,
-           earlier: closed Sessions kept of this person here, notes: [{text, at}], bytes: size of
-           the document}
-GET  /glass/request?person=ID&chat=ID[&thread=ID]
-       -> {request: {at, model, state, parts: [{section: "tools" | "system" | "summary" |
-       "messages", role,
-           content: [blocks], marked, repeated}], body: the whole request, usage: {input_tokens,
-           output_tokens,
-           cache_read_input_tokens, cache_creation_input_tokens} | {}} | null}
-       the last chat request made for that person there, null where the real model is used (it is
-       asked directly).
-       `repeated`: from the front up to here nothing changed since the request before, so a
-       provider's cache answers
-       for it; `marked`: a cache breakpoint ends this part
-GET  /glass/log?since=N   -> [happening, …] after number N, oldest first, at most the last 500
-GET  /glass/events[?since=N]   the same as server-sent events (`id:` is the number; Last-Event-ID is
-understood)
+GET /, /chat.js, …
+    The files of bot/demo/page/; `/` is index.html.
+ANY /control/…
+    The remote control of the Telegram stand-in, unchanged (see `standins.telegram.control`).
+GET /environment
+    What is running: {now, started, shiftSeconds, running, restartable,
+    model: "stand-in" or the model's name, summariser: {controllable, fails},
+    mongodb: its address without a name or password, database, folder,
+    bot: {id, username, first_name}, people: [{id, name, language, chat}], group: id of its chat,
+    settings: {idleSeconds, maxAgeSeconds, triggerMessages, keepMessages, triggerTokens}}
+POST /environment/hour {hours?: 1}
+    -> {now, shiftSeconds}. Moves the clock that the stand-ins and the bot share.
+POST /environment/restart {}
+    -> {running: true, seconds}. Kills the bot (kill −9), starts it and answers once it is ready.
+POST /environment/summariser {fails: true | false}
+    -> {fails}. 409 where the real model is used.
+POST /environment/intrude {intruder?: Boris, victim?: Anna}
+    -> {session, tries: [{way, sent, got: [text]}], leaked: false}. The ways are link, command,
+    press and words. 409 while the victim has no Session.
+GET /inspector/session?person=ID&chat=ID[&thread=ID]
+    -> {session, expiresInSeconds, archived, earlier, notes: [{text, at}], bytes}. `session` is the
+    active Session of that person there as it lies in MongoDB, or null; dates are ISO 8601 in UTC.
+    `expiresInSeconds` below 0 means that the next message begins a new Session; `archived` counts
+    the messages that compaction took out, `earlier` the closed Sessions, `bytes` the document.
+GET /inspector/request?person=ID&chat=ID[&thread=ID]
+    -> {request: {at, model, state, parts, body, usage} | null}: the last chat request made for
+    that person there; null where the real model is used, which is asked directly. Each of `parts`
+    is {section: "tools" | "system" | "summary" | "messages", role, content: [block], marked,
+    repeated}. A `marked` part ends at a cache breakpoint; up to a `repeated` one nothing has
+    changed since the request before, so that a provider's cache can serve it.
+GET /inspector/log?since=N
+    -> [event, …] after number N, oldest first, at most the last 500.
+GET /inspector/events[?since=N]
+    The same as server-sent events; `id:` is the number, and Last-Event-ID is understood.
 
-A happening: {number, at, what, person, chat, thread, session, …}; the four after `what` are null
-where they say
-nothing. Never a person's word. `what` and its further fields:
-  created · loaded {revision} · committed {revision, messages} · compacted {from, to, epoch}
-  (numbers of messages)
-  expired {revision} · closed {revision} · reset · asked {messages, cached, prompt} (the model got a
-  request; tokens)
-  refused {way: link | command | words | press} · summariser-failed {fails, nextAt}
-  hour {hours} · killed · ready {seconds} · stopped (the bot ended by itself) · trouble {text} (a
-  warning of the bot)
+An event is {number, at, what, person, chat, thread, session, …}; person, chat, thread and session
+may be null. It never holds anybody's words. The kinds (`what`) and their further fields:
+    created, loaded {revision}, committed {revision, messages}, compacted {from, to, epoch} (numbers
+    of messages), expired {revision}, closed {revision}, reset, summariser-failed {fails, nextAt}:
+        a Session has changed
+    asked {messages, cached, prompt}: the model got a request; the last two are tokens
+    refused {way: link | command | words | press}: a try of an intruder failed
+    hour {hours}, killed, ready {seconds}, stopped (the bot ended by itself), trouble {text} (the
+        bot logged a warning)
 
 Errors are {"error": sentence} with a 4xx status. Every answer carries a Content-Security-Policy
-without any inline or foreign source, and with Trusted Types: the page sets `textContent`, never
-`innerHTML`. Who asks under a foreign Host, or from a foreign Origin, gets 403.
+that forbids inline and foreign sources and requires Trusted Types; the page sets `textContent`,
+never `innerHTML`. A request with a foreign Host or Origin gets 403.
 """
 
 from __future__ import annotations
@@ -81,52 +73,56 @@ Verb = Callable[[Any], Awaitable[Any]]
 
 
 class NotNow(Exception):
-    """What was asked for cannot be done as things are."""
+    """The request cannot be served in the present state of the environment; answered with 409."""
 
 
 class PageServer:
-    """The routes of one town."""
+    """Serves what one environment shows and lets happen."""
 
-    def __init__(self, town: Environment) -> None:
-        self._town = town
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
 
     def routes(self) -> list[web.RouteDef]:
-        """What can be asked."""
+        """Every route but those of the page's files."""
         told = {
             "hour": self.hour,
             "restart": self.restart,
             "summariser": self.summariser,
-            "steal": self.steal,
+            "intrude": self.intrude,
         }
         asked = {"session": self.session, "request": self.request, "log": self.log}
         return [
-            *Control(self._town.telegram).routes(),
-            web.get("/stage", _answering(self.look)),
-            *(web.post(f"/stage/{name}", _answering(verb)) for name, verb in told.items()),
-            *(web.get(f"/glass/{name}", _answering(verb)) for name, verb in asked.items()),
-            web.get("/glass/events", self.stream),
+            *Control(self._environment.telegram).routes(),
+            web.get("/environment", _answering(self.look)),
+            *(web.post(f"/environment/{name}", _answering(verb)) for name, verb in told.items()),
+            *(web.get(f"/inspector/{name}", _answering(verb)) for name, verb in asked.items()),
+            web.get("/inspector/events", self.stream),
         ]
 
-    # ---------------------------------------------------------------------------------------- stage
+    # ---------------------------------------------------------------------------------- environment
 
     async def look(self, _: Json) -> Json:
-        town, settings = self._town, self._town.settings
+        environment, settings = self._environment, self._environment.settings
         return {
-            "now": to_json(town.clock.now()),
-            "started": to_json(town.started),
-            "shiftSeconds": town.clock.shift.total_seconds(),
-            "running": town.bot.running,
+            "now": to_json(environment.clock.now()),
+            "started": to_json(environment.started),
+            "shiftSeconds": environment.clock.shift.total_seconds(),
+            "running": environment.bot.running,
             "restartable": True,
-            "model": "stand-in" if town.claude else settings.model,
-            "summariser": {"controllable": town.claude is not None, "fails": town.summariser_fails},
-            "mongodb": nameless(town.uri),
-            "database": DATABASE,
-            "folder": str(town.folder.path),
-            "bot": {
-                name: town.telegram.state.bot[name] for name in ("id", "username", "first_name")
+            "model": "stand-in" if environment.claude else settings.model,
+            "summariser": {
+                "controllable": environment.claude is not None,
+                "fails": environment.summariser_fails,
             },
-            "people": [_person(person.user) for person in (town.anna, town.boris)],
-            "group": town.group.id,
+            "mongodb": nameless(environment.uri),
+            "database": DATABASE,
+            "folder": str(environment.folder.path),
+            "bot": {
+                name: environment.telegram.state.bot[name]
+                for name in ("id", "username", "first_name")
+            },
+            "people": [_person(person.user) for person in (environment.anna, environment.boris)],
+            "group": environment.group.id,
             "settings": {
                 "idleSeconds": settings.session_ttl_seconds,
                 "maxAgeSeconds": settings.session_max_age_seconds,
@@ -140,15 +136,15 @@ class PageServer:
         hours = float(told.get("hours", 1))
         if not 0 < hours <= MAX_HOURS:
             raise ValueError("hours must be more than 0 and at most a year")
-        self._town.pass_hours(hours)
+        self._environment.pass_hours(hours)
         return {
-            "now": to_json(self._town.clock.now()),
-            "shiftSeconds": self._town.clock.shift.total_seconds(),
+            "now": to_json(self._environment.clock.now()),
+            "shiftSeconds": self._environment.clock.shift.total_seconds(),
         }
 
     async def restart(self, _: Json) -> Json:
         try:
-            seconds = await self._town.restart()
+            seconds = await self._environment.restart()
         except StartError as fault:
             raise NotNow(str(fault)) from None
         return {"running": True, "seconds": seconds}
@@ -157,51 +153,57 @@ class PageServer:
         fails = told["fails"]
         if not isinstance(fails, bool):
             raise TypeError("fails must be true or false")
-        if self._town.claude is None:
+        if self._environment.claude is None:
             raise NotNow("the real model is used, and it cannot be told to fail")
-        self._town.let_summariser_fail(fails=fails)
+        self._environment.let_summariser_fail(fails=fails)
         return {"fails": fails}
 
-    async def steal(self, told: Json) -> Json:
-        people = self._town.telegram.people
-        thief = people[int(told.get("thief", self._town.boris.id))]
-        victim = people[int(told.get("victim", self._town.anna.id))]
-        document = await self._town.inspector.active(Owner(victim.id), Place(victim.chat.id))
+    async def intrude(self, told: Json) -> Json:
+        people = self._environment.telegram.people
+        intruder = people[int(told.get("intruder", self._environment.boris.id))]
+        victim = people[int(told.get("victim", self._environment.anna.id))]
+        document = await self._environment.inspector.active(Owner(victim.id), Place(victim.chat.id))
         if document is None or not document["messages"]:
             raise NotNow(f"{victim.user['first_name']} has said nothing yet that could be stolen")
-        if not self._town.bot.running:
+        if not self._environment.bot.running:
             raise NotNow("the bot is not running")
-        theft = IsolationAttempt(thief, document["_id"])
+        attempt = IsolationAttempt(intruder, document["_id"])
         try:
-            tries = await theft.commit()
+            tries = await attempt.run()
         except TimeoutError:
-            raise NotNow("the bot did not answer the thief in time") from None
+            raise NotNow("the bot did not answer the intruder in time") from None
         for one in tries:
-            self._town.event_log.note(
-                "refused", About(thief.id, thief.chat.id, None, theft.session_id), way=one["way"]
+            self._environment.event_log.note(
+                "refused",
+                About(intruder.id, intruder.chat.id, None, attempt.session_id),
+                way=one["way"],
             )
-        return {"session": theft.session_id, "tries": tries, "leaked": leaked(document, tries)}
+        return {"session": attempt.session_id, "tries": tries, "leaked": leaked(document, tries)}
 
-    # ---------------------------------------------------------------------------------------- glass
+    # ------------------------------------------------------------------------------------ inspector
 
     async def session(self, query: Json) -> Json:
         owner, place = Owner(int(query["person"])), _place(query)
-        return await self._town.inspector.session(owner, place)
+        return await self._environment.inspector.session(owner, place)
 
     async def request(self, query: Json) -> Json:
         place = _place(query)
         about = About(int(query["person"]), place.chat_id, place.thread_id)
-        return {"request": self._town.requests.latest(about) if self._town.requests else None}
+        return {
+            "request": self._environment.requests.latest(about)
+            if self._environment.requests
+            else None
+        }
 
     async def log(self, query: Json) -> Any:
-        return self._town.event_log.since(int(query.get("since", 0)))
+        return self._environment.event_log.since(int(query.get("since", 0)))
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
-        """Server-sent events: what happens, from a number on."""
+        """Send events, from a number on, until the client goes away."""
         since = request.headers.get("Last-Event-ID") or request.query.get("since", "0")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        async for fresh in self._town.event_log.follow(
+        async for fresh in self._environment.event_log.follow(
             int(since) if since.isdecimal() else 0, KEEP_ALIVE
         ):
             events = "".join(f"id: {one['number']}\ndata: {json.dumps(one)}\n\n" for one in fresh)
@@ -229,8 +231,8 @@ def _place(query: Json) -> Place:
 
 
 def _answering(verb: Verb) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """A route that takes JSON, or a query, and answers in JSON; a mistake in it is a 400 with its
-    reason.
+    """Make a route of a function: JSON or a query in, JSON out; a bad value is a 400 that says
+    why.
     """
 
     async def answer(request: web.Request) -> web.StreamResponse:

@@ -20,7 +20,7 @@ from bot.standins.claude.journal import Exchange, Journal
 from bot.standins.claude.prompt import blocks_of, canonical
 from bot.standins.telegram.state import TelegramState
 
-PATIENCE = 3600.0
+MAX_WAIT_SECONDS = 3600.0
 SUMMARY = "<conversation_summary "
 ADDED = ("<sent ", "<task ", "<file ", SUMMARY)
 """How a text begins that the program has put beside a person's words."""
@@ -44,7 +44,7 @@ class Requests:
         seen = 0
         while True:
             try:
-                exchanges = await self._journal.until(partial(_is_known, seen), PATIENCE)
+                exchanges = await self._journal.until(partial(_is_known, seen), MAX_WAIT_SECONDS)
             except TimeoutError:
                 continue
             self._sort(exchanges[seen])

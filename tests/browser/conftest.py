@@ -146,7 +146,7 @@ class HttpExchange:
         self.pane(number).locator(f"{new}.theirs", has_text=words).last.wait_for()
 
     def session_id(self) -> str:
-        """The id the glass box shows."""
+        """The id the inspector shows."""
         return self.find(".head ._id dd").inner_text()
 
 

@@ -1,4 +1,4 @@
-"""The glass box and the buttons beside it: what a Session is can be seen, not only read."""
+"""The inspector and the buttons beside it: what a Session is can be seen, not only read."""
 
 from __future__ import annotations
 
@@ -88,23 +88,23 @@ def test_the_id_of_a_session_opens_it_for_nobody_else(visit):
     """Boris sends Anna's id in every way a client can, and gets nothing of hers."""
     shown = visit()
     first = introduce(shown, "Anna-who-keeps-a-secret")
-    assert re.match(r"Tried in \d+ ways, refused each time", press(shown, "steal"))
+    assert re.match(r"Tried in \d+ ways, refused each time", press(shown, "intrude"))
     expect(shown.find(".log .refused", "Boris").last).to_be_visible()
     shown.find(".people button", "Boris").click()
-    expect(shown.find(".glass h2")).to_contain_text("Boris")
+    expect(shown.find(".inspector h2")).to_contain_text("Boris")
     expect(shown.find(".mine", first).first).to_be_visible()
     assert shown.find(".theirs", "secret").count() == 0
 
 
-def test_somebodys_words_are_in_the_glass_box_only_while_they_are_selected(visit):
+def test_somebodys_words_are_in_the_inspector_only_while_they_are_selected(visit):
     shown = visit()
     introduce(shown, "Anastasia")
-    expect(shown.find(".papers")).to_contain_text("Anastasia")
+    expect(shown.find(".documents")).to_contain_text("Anastasia")
     shown.find(".people button", "Boris").click()
-    expect(shown.find(".glass h2")).to_contain_text("Boris")
-    expect(shown.find(".papers")).not_to_contain_text("Anastasia")
+    expect(shown.find(".inspector h2")).to_contain_text("Boris")
+    expect(shown.find(".documents")).not_to_contain_text("Anastasia")
     shown.find(".people button", "Anna").click()
-    expect(shown.find(".papers")).to_contain_text("Anastasia")
+    expect(shown.find(".documents")).to_contain_text("Anastasia")
 
 
 def test_when_the_summariser_fails_the_talk_goes_on_and_a_later_summary_takes_over(visit):

@@ -42,7 +42,7 @@ def overflows(shown):
 @pytest.mark.parametrize("locale", ["en-US", "ru-RU"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_there_is_no_barrier_and_nothing_sticks_out(visit, locale, width):
-    """No violation of level A or AA, in chat, menu and glass box, with the tour open."""
+    """No violation of level A or AA, in chat, menu and inspector, with the tour open."""
     shown = visit(width, locale, tour=True)
     assert shown.page.evaluate("document.documentElement.lang") == locale[:2]
     shown.say(GREETING[locale])
@@ -55,7 +55,7 @@ def test_there_is_no_barrier_and_nothing_sticks_out(visit, locale, width):
     if width == 390:
         shown.find(".views button").nth(1).click()
     shown.page.evaluate("for (const node of document.querySelectorAll('details')) node.open = true")
-    assert found + barriers(shown) + (["glass sticks out"] if overflows(shown) else []) == []
+    assert found + barriers(shown) + (["inspector sticks out"] if overflows(shown) else []) == []
 
 
 def test_side_by_side_has_no_barrier_either(visit):
@@ -80,7 +80,7 @@ def test_the_language_can_be_switched_and_all_words_follow(visit):
     shown = visit()
     shown.find(".languages button[value=ru]").click()
     expect(shown.find("#hour")).to_have_text("⏩Проходит час")
-    expect(shown.find(".glass h2")).to_have_text("Что бот хранит: Anna")
+    expect(shown.find(".inspector h2")).to_have_text("Что бот хранит: Anna")
     assert shown.find("textarea").get_attribute("placeholder") == "Сообщение"
     latin = shown.page.evaluate("""() => [...document.querySelectorAll('[data-t]')]
         .map((node) => node.textContent).filter((words) => !/[а-яё]/i.test(words))""")
@@ -109,7 +109,7 @@ def test_everything_is_reached_with_the_keyboard(visit):
         "hour",
         "restart",
         "summariser",
-        "steal",
+        "intrude",
         "papers",
         "log",
     } <= set(reached)

@@ -1,7 +1,7 @@
 """What a person or a model writes is shown, never run; what the Bot API marks is shown as marked;
 and a lot of it.
 
-Here the demo's town lives in the test's own process, so that a test can also be the bot.
+Here the demo's environment lives in the test's own process, so that a test can also be the bot.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Environment:
 
 
 @pytest.fixture(scope="module")
-def town(tmp_path_factory):
+def environment(tmp_path_factory):
     """Runs in a thread: the browser's driver keeps this one's event loop for itself."""
     found, ready, loop = Environment(), threading.Event(), asyncio.new_event_loop()
     leave = asyncio.Event()
@@ -60,9 +60,9 @@ def town(tmp_path_factory):
     }
 
     async def live():
-        async with open_environment(environ, tmp_path_factory.mktemp("town")) as live_town:
-            telegram = live_town.telegram
-            async with serving(PageServer(live_town).routes(), 0) as address:
+        async with open_environment(environ, tmp_path_factory.mktemp("environment")) as live:
+            telegram = live.telegram
+            async with serving(PageServer(live).routes(), 0) as address:
                 found.address, found.api = address, f"{telegram.base_url}{telegram.token}"
                 ready.set()
                 await leave.wait()
@@ -77,8 +77,8 @@ def town(tmp_path_factory):
 
 
 @pytest.fixture
-def shown(visit, town):
-    return visit(address=town.address)
+def shown(visit, environment):
+    return visit(address=environment.address)
 
 
 ENTITIES = {
@@ -95,48 +95,48 @@ ENTITIES = {
 }
 
 
-def test_every_entity_is_shown_where_it_stands(shown, town):
+def test_every_entity_is_shown_where_it_stands(shown, environment):
     """Offsets count UTF-16 units: the flag before the word has four of them."""
     shown.say("hello")
     shown.hears("I am listening")
     seen = {}
     for kind, (element, more) in ENTITIES.items():
         mark = {"type": kind, "offset": 5, "length": 4, **more}
-        sent = town.bot("sendMessage", chat_id=1001, text="🇩🇪 word end", entities=[mark])
+        sent = environment.bot("sendMessage", chat_id=1001, text="🇩🇪 word end", entities=[mark])
         marked = shown.find(f".message[data-id='{sent['message_id']}'] .words {element}")
         marked.wait_for()
         seen[kind] = marked.evaluate("(node) => (node.querySelector('code') ?? node).textContent")
     assert seen == dict.fromkeys(ENTITIES, "word")
 
 
-def test_entities_may_lie_inside_each_other(shown, town):
+def test_entities_may_lie_inside_each_other(shown, environment):
     marks = [
         {"type": "italic", "offset": 4, "length": 4},
         {"type": "bold", "offset": 0, "length": 12},
     ]
-    town.bot("sendMessage", chat_id=1001, text="one two three", entities=marks)
+    environment.bot("sendMessage", chat_id=1001, text="one two three", entities=marks)
     expect(shown.find(".theirs").last.locator("strong em")).to_have_text("two ")
     expect(shown.find(".theirs").last.locator("strong")).to_have_text("one two thre")
 
 
-def test_a_spoiler_opens_at_a_click_and_at_a_key(shown, town):
+def test_a_spoiler_opens_at_a_click_and_at_a_key(shown, environment):
     mark = [{"type": "spoiler", "offset": 0, "length": 6}]
     for act in (lambda hidden: hidden.click(), lambda hidden: hidden.press("Enter")):
-        town.bot("sendMessage", chat_id=1001, text="secret", entities=mark)
+        environment.bot("sendMessage", chat_id=1001, text="secret", entities=mark)
         hidden = shown.find(".theirs").last.locator("button.spoiler")
         act(hidden)
         expect(shown.find(".theirs").last.locator(".spoiler.open")).to_have_text("secret")
     expect(shown.find(".about")).to_be_hidden()
 
 
-def test_inline_buttons_are_pressed_changed_and_taken_away(shown, town):
+def test_inline_buttons_are_pressed_changed_and_taken_away(shown, environment):
     keyboard = {
         "inline_keyboard": [
             [{"text": "Yes", "callback_data": "y"}],
             [{"text": "Site", "url": "https://example.org"}],
         ]
     }
-    sent = town.bot("sendMessage", chat_id=1001, text="Sure?", reply_markup=keyboard)
+    sent = environment.bot("sendMessage", chat_id=1001, text="Sure?", reply_markup=keyboard)
     assert (
         shown.find(".keyboard a[rel='noopener noreferrer']").get_attribute("href")
         == "https://example.org"
@@ -144,22 +144,22 @@ def test_inline_buttons_are_pressed_changed_and_taken_away(shown, town):
     with shown.page.expect_request("**/control/press") as pressed:
         shown.find(".keyboard button", "Yes").click()
     assert pressed.value.post_data_json["data"] == "y"
-    town.bot("editMessageText", chat_id=1001, message_id=sent["message_id"], text="Sure!")
+    environment.bot("editMessageText", chat_id=1001, message_id=sent["message_id"], text="Sure!")
     shown.find(".theirs", "Sure!").wait_for()
     expect(shown.find(".keyboard")).to_have_count(0)
 
 
-def test_a_draft_grows_until_the_message_takes_its_place(shown, town):
+def test_a_draft_grows_until_the_message_takes_its_place(shown, environment):
     for words in ("Once upon", "Once upon a time"):
-        town.bot("sendMessageDraft", chat_id=1001, draft_id=5, text=words)
+        environment.bot("sendMessageDraft", chat_id=1001, draft_id=5, text=words)
         expect(shown.find(".draft .bubble")).to_have_text(words)
     expect(shown.find(".line.typing")).to_be_visible()
-    town.bot("sendMessage", chat_id=1001, text="Once upon a time. The end")
+    environment.bot("sendMessage", chat_id=1001, text="Once upon a time. The end")
     expect(shown.find(".draft")).to_be_hidden()
 
 
 def test_what_is_written_is_never_run(shown):
-    """As text from a person and from the model, in the chat, in the glass box, and as the address
+    """As text from a person and from the model, in the chat, in the inspector, and as the address
     of a link.
     """
     shown.say(f"echo {ATTACK}")
@@ -181,12 +181,12 @@ def test_the_page_forbids_itself_everything_but_its_own_files(shown):
     assert "unsafe" not in policy
 
 
-def test_with_a_thousand_messages_one_more_holds_the_page_up_for_no_frame(shown, town):
+def test_with_a_thousand_messages_one_more_holds_the_page_up_for_no_frame(shown, environment):
     """CPU time of the page's thread over all it does for one message, which is more than any one
     frame of it.
     """
     for number in range(CROWD):
-        town.person(
+        environment.person(
             "say",
             person=1001 + number % 2,
             chat=-5001,
@@ -208,7 +208,7 @@ def test_with_a_thousand_messages_one_more_holds_the_page_up_for_no_frame(shown,
     costs = []
     for number in range(3):
         before = busy()
-        town.person("say", person=1002, chat=-5001, text=f"One more {number}")
+        environment.person("say", person=1002, chat=-5001, text=f"One more {number}")
         shown.find(".theirs", f"One more {number}").wait_for()
         costs.append(busy() - before)
     assert min(costs) < FRAME_SECONDS, costs

@@ -84,7 +84,7 @@ async def _looking(store, event_log):
 
 
 async def happens(event_log, what, **fields):
-    """The latest happening, once it is of that kind."""
+    """The latest event, once it is of that kind."""
     wanted = {"what": what, **fields}.items()
     async with asyncio.timeout(5):
         async for _ in event_log.follow(0, 0.05):

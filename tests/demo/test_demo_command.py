@@ -132,10 +132,10 @@ class Demo:
         )
 
     def session(self, person: int) -> Any:
-        return self.get(f"/glass/session?person={person}&chat={person}")["session"]
+        return self.get(f"/inspector/session?person={person}&chat={person}")["session"]
 
     def happened(self) -> list[str]:
-        return [happening["what"] for happening in self.get("/glass/log")]
+        return [event["what"] for event in self.get("/inspector/log")]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -184,7 +184,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Demo]]:
 
 
 def test_it_shows_where_everything_is(demo):
-    look = demo.get("/stage")
+    look = demo.get("/environment")
     assert look["folder"] in demo.said
     assert look["mongodb"] in demo.said
     assert (look["running"], look["model"], look["database"]) == (True, "stand-in", "bot_demo")
@@ -194,7 +194,7 @@ def test_it_shows_where_everything_is(demo):
 def test_a_dialogue_goes_on_after_the_bot_was_killed(demo):
     """The restart is a kill -9: nothing the bot had in its own head is left."""
     demo.ask(ANNA, "My name is Anna.")
-    assert demo.post("/stage/restart")["running"] is True
+    assert demo.post("/environment/restart")["running"] is True
     assert demo.ask(ANNA, "What is my name?") == "Your name is Anna."
     wait_for(lambda: demo.happened().count("committed") == 2)
     assert (
@@ -206,7 +206,7 @@ def test_a_dialogue_goes_on_after_the_bot_was_killed(demo):
 def test_an_hour_passes_and_the_next_message_opens_a_new_session(demo):
     demo.ask(BORIS, "Меня зовут Борис.")
     before = demo.session(BORIS)
-    demo.post("/stage/hour")
+    demo.post("/environment/hour")
 
     assert "не знаю" in demo.ask(BORIS, "Как меня зовут?")
     assert demo.heard(BORIS)[-2] == text("session_expired", "ru")
@@ -216,20 +216,20 @@ def test_an_hour_passes_and_the_next_message_opens_a_new_session(demo):
 
 def test_a_stolen_session_id_shows_the_thief_nothing(demo):
     demo.ask(ANNA, "My secret word is heron.")
-    theft = demo.post("/stage/steal")
-    assert theft["session"] == demo.session(ANNA)["_id"]
-    assert [one["way"] for one in theft["tries"]] == ["link", "command", "press", "words"]
-    assert all(one["got"] for one in theft["tries"])
-    assert not theft["leaked"]
-    assert "heron" not in json.dumps(theft["tries"])
+    attempt = demo.post("/environment/intrude")
+    assert attempt["session"] == demo.session(ANNA)["_id"]
+    assert [one["way"] for one in attempt["tries"]] == ["link", "command", "press", "words"]
+    assert all(one["got"] for one in attempt["tries"])
+    assert not attempt["leaked"]
+    assert "heron" not in json.dumps(attempt["tries"])
     assert demo.happened().count("refused") == 4
 
 
 def test_what_happens_is_told_as_it_happens(demo):
-    last = max((line["number"] for line in demo.get("/glass/log")), default=0)
-    with demo.open(f"/glass/events?since={last}") as events:
+    last = max((line["number"] for line in demo.get("/inspector/log")), default=0)
+    with demo.open(f"/inspector/events?since={last}") as events:
         assert events.headers["Content-Type"] == "text/event-stream"
-        demo.post("/stage/hour", hours=0.01)
+        demo.post("/environment/hour", hours=0.01)
         lines = iter(events.readline, b"")
         told = next(line for line in lines if line.startswith(b"data: "))
     assert json.loads(told.removeprefix(b"data: "))["what"] == "hour"
@@ -237,13 +237,13 @@ def test_what_happens_is_told_as_it_happens(demo):
 
 def test_only_this_machine_under_its_own_name_may_ask(demo):
     with pytest.raises(urllib.error.HTTPError, match="403") as refused:
-        demo.open("/stage", Host="attacker.example")
+        demo.open("/environment", Host="attacker.example")
     assert "default-src 'none'" in refused.value.headers["Content-Security-Policy"]
     refused.value.close()
 
 
 def test_a_second_demo_on_the_same_folder_is_refused_in_one_sentence(demo, start):
-    code, said = start(folder=Path(demo.get("/stage")["folder"])).ends()
+    code, said = start(folder=Path(demo.get("/environment")["folder"])).ends()
     assert code == FAULT
     assert said.splitlines()[-1].startswith("Another `bot demo` is using ")
     assert "Traceback" not in said
@@ -255,7 +255,7 @@ def test_killed_it_leaves_nothing_and_the_next_one_goes_on_where_it_was(start):
     """
     first = start("--port", "0").opens()
     first.ask(ANNA, "My name is Anna.")
-    first.post("/stage/hour")
+    first.post("/environment/hour")
     first.ask(ANNA, "My name is Anna.")
     children, session = first.children, first.session(ANNA)
     first.process.kill()

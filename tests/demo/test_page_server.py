@@ -59,8 +59,8 @@ async def store(mongod, prepared, clock):
 
 
 @pytest.fixture
-async def town(store, clock, tmp_path, mongod):
-    """A town whose bot was not started: a test does to the Sessions what the bot would do."""
+async def environment(store, clock, tmp_path, mongod):
+    """A environment whose bot was not started: a test does to the Sessions what the bot would do."""
     event_log, folder = EventLog(clock), Folder(tmp_path)
     async with TelegramServer(clock=clock) as telegram, ClaudeServer(clock=clock) as claude:
         anna, boris = telegram.person(ANNA.id, "Anna"), telegram.person(BORIS.id, "Boris", "ru")
@@ -87,14 +87,14 @@ async def town(store, clock, tmp_path, mongod):
 
 
 @pytest.fixture
-async def http(town, tmp_path):
+async def http(environment, tmp_path):
     """A client of the page's server."""
     page = tmp_path / "page"
     page.mkdir()
     for name in ("index.html", "chat.js", "page.css", "notes.py"):
         (page / name).write_text(f"this is {name}")
     async with (
-        serving(PageServer(town).routes(), 0, page) as address,
+        serving(PageServer(environment).routes(), 0, page) as address,
         aiohttp.ClientSession(address) as client,
     ):
         yield client
@@ -121,7 +121,7 @@ async def keep(store, clock, owner=ANNA, place=ANNAS_CHAT, **changes):
 
 
 async def inspector(http, what, owner=ANNA, place=ANNAS_CHAT):
-    return await asked(http, f"/glass/{what}", person=owner.id, chat=place.chat_id)
+    return await asked(http, f"/inspector/{what}", person=owner.id, chat=place.chat_id)
 
 
 # --------------------------------------------------------------------------------------- protection
@@ -129,7 +129,7 @@ async def inspector(http, what, owner=ANNA, place=ANNAS_CHAT):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/chat.js", "/stage", "/control/chats", "/nowhere", "/control/file?id=x"],
+    ["/", "/chat.js", "/environment", "/control/chats", "/nowhere", "/control/file?id=x"],
     ids=lambda path: path,
 )
 async def test_every_answer_forbids_whatever_is_inline_or_foreign(http, path):
@@ -146,9 +146,9 @@ async def test_every_answer_forbids_whatever_is_inline_or_foreign(http, path):
     assert "unsafe" not in str(policy)
 
 
-async def test_a_file_somebody_sent_keeps_its_stricter_policy(http, town):
-    town.anna.sends_document(b"<script>alert(1)</script>", "page.html", "text/html")
-    file_id = next(iter(town.telegram.state.files))
+async def test_a_file_somebody_sent_keeps_its_stricter_policy(http, environment):
+    environment.anna.sends_document(b"<script>alert(1)</script>", "page.html", "text/html")
+    file_id = next(iter(environment.telegram.state.files))
     async with http.get("/control/file", params={"id": file_id}) as answer:
         assert answer.headers["Content-Security-Policy"] == "sandbox"
 
@@ -165,7 +165,7 @@ async def test_a_file_somebody_sent_keeps_its_stricter_policy(http, town):
     ],
     ids=["host", "host_like_ours", "broken_host", "origin", "no_origin", "other_port"],
 )
-@pytest.mark.parametrize("path", ["/stage", "/glass/log", "/control/chats", "/"])
+@pytest.mark.parametrize("path", ["/environment", "/inspector/log", "/control/chats", "/"])
 async def test_who_asks_under_a_foreign_name_is_refused(http, path, headers):
     """DNS rebinding, and other pages in the same browser."""
     async with http.get(path, headers=headers) as answer:
@@ -173,7 +173,9 @@ async def test_who_asks_under_a_foreign_name_is_refused(http, path, headers):
 
 
 async def test_our_own_page_may_ask(http):
-    async with http.get("/stage", headers={"Origin": str(http._base_url).rstrip("/")}) as answer:
+    async with http.get(
+        "/environment", headers={"Origin": str(http._base_url).rstrip("/")}
+    ) as answer:
         assert answer.status == 200
 
 
@@ -195,10 +197,10 @@ async def test_nothing_else_on_the_machine_is_served(http, path):
         assert answer.status == 404
 
 
-# -------------------------------------------------------------------------------------------- glass
+# ---------------------------------------------------------------------------------------- inspector
 
 
-async def test_a_session_is_shown_as_it_lies_in_the_database(http, town, store, clock):
+async def test_a_session_is_shown_as_it_lies_in_the_database(http, environment, store, clock):
     made = await keep(store, clock, messages=dialogue(1, words=SECRET))
     await store.archive.add(ANNA, made.id, dialogue(2, first_seq=10))
     await store.notes.add(ANNA, ANNAS_CHAT, Note("1", "likes birds", clock.now()))
@@ -224,7 +226,7 @@ async def test_a_session_is_shown_as_it_lies_in_the_database(http, town, store, 
 
 async def test_an_hour_later_the_session_is_over(http, store, clock):
     await keep(store, clock)
-    hour = await told(http, "/stage/hour")
+    hour = await told(http, "/environment/hour")
     assert hour["shiftSeconds"] == 3600
     assert -1810 < (await inspector(http, "session"))["expiresInSeconds"] <= -1790
 
@@ -246,7 +248,7 @@ async def test_nobody_sees_another_persons_session(http, store, clock):
     for place in (ANNAS_CHAT, Place(BORIS.id), GROUP):
         seen = await inspector(http, "session", BORIS, place)
         assert (seen["session"], seen["notes"], seen["archived"]) == (None, [], 0)
-    assert SECRET not in json.dumps(await asked(http, "/glass/log"))
+    assert SECRET not in json.dumps(await asked(http, "/inspector/log"))
 
 
 async def test_in_a_group_each_member_has_a_session_of_their_own(http, store, clock):
@@ -260,13 +262,13 @@ async def test_in_a_group_each_member_has_a_session_of_their_own(http, store, cl
     "query", [{}, {"person": "anna", "chat": 1}, {"person": 0, "chat": 1}, {"person": 1}]
 )
 async def test_a_question_that_names_nobody_is_refused(http, query):
-    assert "error" in await asked(http, "/glass/session", 400, **query)
+    assert "error" in await asked(http, "/inspector/session", 400, **query)
 
 
 # ----------------------------------------------------------------------------------------- requests
 
 
-async def request(town, owner, *messages, **changes):
+async def request(environment, owner, *messages, **changes):
     """What the bot would ask for this person; the last message holds what the person wrote."""
     body = {
         "model": "claude-sonnet-5-5",
@@ -277,34 +279,39 @@ async def request(town, owner, *messages, **changes):
         ],
         "metadata": {"user_id": end_user(owner, KEY)},
     }
-    headers = {"authorization": f"Bearer {town.claude.key}", "anthropic-version": "2023-06-01"}
+    headers = {
+        "authorization": f"Bearer {environment.claude.key}",
+        "anthropic-version": "2023-06-01",
+    }
     async with aiohttp.ClientSession() as client:
         answer = await client.post(
-            f"{town.claude.url}/v1/messages", json=body | changes, headers=headers
+            f"{environment.claude.url}/v1/messages", json=body | changes, headers=headers
         )
         assert answer.status == 200, await answer.text()
 
 
-async def last(http, town, owner=ANNA, place=ANNAS_CHAT, *, asked_times=1):
-    await arrived(town, lambda told: [one["what"] for one in told].count("asked") == asked_times)
+async def last(http, environment, owner=ANNA, place=ANNAS_CHAT, *, asked_times=1):
+    await arrived(
+        environment, lambda told: [one["what"] for one in told].count("asked") == asked_times
+    )
     return (await inspector(http, "request", owner, place))["request"]
 
 
-async def arrived(town, holds, seconds=5.0):
+async def arrived(environment, holds, seconds=5.0):
     async with asyncio.timeout(seconds):
-        async for _ in town.event_log.follow(0, 0.02):
-            if holds(town.event_log.since(0)):
+        async for _ in environment.event_log.follow(0, 0.02):
+            if holds(environment.event_log.since(0)):
                 return
 
 
-async def test_the_last_request_is_shown_part_by_part(http, town):
-    town.anna.says("hello")
+async def test_the_last_request_is_shown_part_by_part(http, environment):
+    environment.anna.says("hello")
     await request(
-        town,
+        environment,
         ANNA,
         ("user", "<conversation_summary upto=1>old</conversation_summary>", "<sent/>", "hello"),
     )
-    seen = await last(http, town)
+    seen = await last(http, environment)
     assert [part["section"] for part in seen["parts"]] == ["system", "summary", "messages"]
     assert seen["parts"][0]["content"] == [text("be kind")]
     assert (seen["model"], seen["state"]) == ("claude-sonnet-5-5", "answered")
@@ -313,37 +320,37 @@ async def test_the_last_request_is_shown_part_by_part(http, town):
 
 
 async def test_what_repeats_from_the_request_before_is_marked_from_the_front_up_to_the_first_change(
-    http, town
+    http, environment
 ):
-    town.anna.says("one")
-    await request(town, ANNA, ("user", "one"))
-    town.anna.says("two")
-    await request(town, ANNA, ("user", "one"), ("assistant", "yes"), ("user", "two"))
-    seen = await last(http, town, asked_times=2)
+    environment.anna.says("one")
+    await request(environment, ANNA, ("user", "one"))
+    environment.anna.says("two")
+    await request(environment, ANNA, ("user", "one"), ("assistant", "yes"), ("user", "two"))
+    seen = await last(http, environment, asked_times=2)
     assert [part["repeated"] for part in seen["parts"]] == [True, True, False, False]
 
 
-async def test_a_cache_breakpoint_is_shown_where_it_stands(http, town):
-    town.anna.says("hello")
+async def test_a_cache_breakpoint_is_shown_where_it_stands(http, environment):
+    environment.anna.says("hello")
     await request(
-        town,
+        environment,
         ANNA,
         ("user", "hello"),
         system=[{**text("be kind"), "cache_control": {"type": "ephemeral"}}],
     )
-    assert [part["marked"] for part in (await last(http, town))["parts"]] == [True, False]
+    assert [part["marked"] for part in (await last(http, environment))["parts"]] == [True, False]
 
 
-async def test_a_request_belongs_to_the_place_where_its_words_were_written(http, town):
-    town.anna.says("hello there")
-    town.anna.says("hello", chat=town.group)
-    await request(town, ANNA, ("user", "hello"))
-    assert await last(http, town, ANNA, GROUP)
-    assert await last(http, town, ANNA, ANNAS_CHAT) is None
+async def test_a_request_belongs_to_the_place_where_its_words_were_written(http, environment):
+    environment.anna.says("hello there")
+    environment.anna.says("hello", chat=environment.group)
+    await request(environment, ANNA, ("user", "hello"))
+    assert await last(http, environment, ANNA, GROUP)
+    assert await last(http, environment, ANNA, ANNAS_CHAT) is None
 
 
-async def test_after_a_tool_the_request_is_still_found_by_what_the_person_wrote(http, town):
-    town.anna.says("plan a party", chat=town.group)
+async def test_after_a_tool_the_request_is_still_found_by_what_the_person_wrote(http, environment):
+    environment.anna.says("plan a party", chat=environment.group)
     tool = {"name": "plan", "description": "", "input_schema": {"type": "object"}}
     call = {"type": "tool_use", "id": "toolu_1", "name": "plan", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
@@ -352,84 +359,97 @@ async def test_after_a_tool_the_request_is_still_found_by_what_the_person_wrote(
         {"role": "assistant", "content": [call]},
         {"role": "user", "content": [result]},
     ]
-    await request(town, ANNA, tools=[tool], messages=messages)
-    assert (await last(http, town, ANNA, GROUP))["parts"][0]["section"] == "tools"
+    await request(environment, ANNA, tools=[tool], messages=messages)
+    assert (await last(http, environment, ANNA, GROUP))["parts"][0]["section"] == "tools"
 
 
-async def test_nobody_sees_a_request_made_for_another_person(http, town):
-    town.anna.says(SECRET)
-    town.boris.says(SECRET)
-    await request(town, ANNA, ("user", SECRET))
-    assert await last(http, town, ANNA)
+async def test_nobody_sees_a_request_made_for_another_person(http, environment):
+    environment.anna.says(SECRET)
+    environment.boris.says(SECRET)
+    await request(environment, ANNA, ("user", SECRET))
+    assert await last(http, environment, ANNA)
     for place in (ANNAS_CHAT, Place(BORIS.id), GROUP):
-        assert await last(http, town, BORIS, place) is None
-    assert SECRET not in json.dumps(await asked(http, "/glass/log"))
+        assert await last(http, environment, BORIS, place) is None
+    assert SECRET not in json.dumps(await asked(http, "/inspector/log"))
 
 
-# -------------------------------------------------------------------------------------------- stage
+# -------------------------------------------------------------------------------------- environment
 
 
-async def test_what_is_on_stage_is_told_without_a_secret(http, town):
-    look = await asked(http, "/stage")
+async def test_what_is_on_stage_is_told_without_a_secret(http, environment):
+    look = await asked(http, "/environment")
     assert look["mongodb"] == "mongodb://somewhere:4711/?replicaSet=rs0"
     assert [person["language"] for person in look["people"]] == ["en", "ru"]
     assert (look["group"], look["database"], look["running"]) == (GROUP_ID, DATABASE, False)
     assert look["settings"]["keepMessages"] < look["settings"]["triggerMessages"]
-    for secret in ("password", town.telegram.token, town.claude.key):
+    for secret in ("password", environment.telegram.token, environment.claude.key):
         assert secret not in json.dumps(look)
 
 
 @pytest.mark.parametrize("hours", [0, -1, 1e9, "soon", None])
 async def test_time_goes_forward_only_and_by_a_number(http, clock, hours):
-    await told(http, "/stage/hour", 400, hours=hours)
+    await told(http, "/environment/hour", 400, hours=hours)
     assert clock.shift == timedelta()
 
 
-async def test_the_summariser_can_be_let_fail_and_mended(http, town):
+async def test_the_summariser_can_be_let_fail_and_mended(http, environment):
     summary = {
         "messages": [
             {"role": "user", "content": [text('<transcript seq="0..1">user: hello</transcript>')]}
         ]
     }
-    assert await told(http, "/stage/summariser", fails=True) == {"fails": True}
-    assert town.claude.faults.take(summary) is not None
-    assert town.claude.faults.take({"messages": [{"role": "user", "content": "hello"}]}) is None
-    assert (await asked(http, "/stage"))["summariser"] == {"controllable": True, "fails": True}
+    assert await told(http, "/environment/summariser", fails=True) == {"fails": True}
+    assert environment.claude.faults.take(summary) is not None
+    assert (
+        environment.claude.faults.take({"messages": [{"role": "user", "content": "hello"}]}) is None
+    )
+    assert (await asked(http, "/environment"))["summariser"] == {
+        "controllable": True,
+        "fails": True,
+    }
 
-    await told(http, "/stage/summariser", fails=False)
-    assert town.claude.faults.take(summary) is None
-    await told(http, "/stage/summariser", 400, fails="yes")
+    await told(http, "/environment/summariser", fails=False)
+    assert environment.claude.faults.take(summary) is None
+    await told(http, "/environment/summariser", 400, fails="yes")
 
 
-async def test_the_real_model_cannot_be_told_to_fail(http, town):
-    town.claude, town.requests = None, None
-    assert "real model" in (await told(http, "/stage/summariser", 409, fails=True))["error"]
-    look = await asked(http, "/stage")
-    assert (look["model"], look["summariser"]["controllable"]) == (town.settings.model, False)
+async def test_the_real_model_cannot_be_told_to_fail(http, environment):
+    environment.claude, environment.requests = None, None
+    assert "real model" in (await told(http, "/environment/summariser", 409, fails=True))["error"]
+    look = await asked(http, "/environment")
+    assert (look["model"], look["summariser"]["controllable"]) == (
+        environment.settings.model,
+        False,
+    )
     assert await inspector(http, "request") == {"request": None}
 
 
-async def test_there_is_nothing_to_steal_before_the_victim_spoke(http, town, store, clock):
-    assert "Anna has said nothing" in (await told(http, "/stage/steal", 409))["error"]
+async def test_there_is_nothing_to_steal_before_the_victim_spoke(http, environment, store, clock):
+    assert "Anna has said nothing" in (await told(http, "/environment/intrude", 409))["error"]
     await keep(store, clock, messages=dialogue(1))
-    assert (await told(http, "/stage/steal", 409))["error"] == "the bot is not running"
+    assert (await told(http, "/environment/intrude", 409))["error"] == "the bot is not running"
 
 
-async def test_what_happened_is_told_from_any_number_on_and_to_whoever_comes_back(http, town):
+async def test_what_happened_is_told_from_any_number_on_and_to_whoever_comes_back(
+    http, environment
+):
     for name in ("killed", "ready", "stopped"):
-        town.event_log.note(name)
-    assert [one["what"] for one in await asked(http, "/glass/log", since=1)] == ["ready", "stopped"]
-    assert len(await asked(http, "/glass/log", since=99)) == 3, "a number of an earlier demo"
-    async with http.get("/glass/events", headers={"Last-Event-ID": "2"}) as events:
+        environment.event_log.note(name)
+    assert [one["what"] for one in await asked(http, "/inspector/log", since=1)] == [
+        "ready",
+        "stopped",
+    ]
+    assert len(await asked(http, "/inspector/log", since=99)) == 3, "a number of an earlier demo"
+    async with http.get("/inspector/events", headers={"Last-Event-ID": "2"}) as events:
         assert events.content_type == "text/event-stream"
         first = [await events.content.readline() for _ in range(3)]
-        town.event_log.note("hour", About(ANNA.id), hours=1)
+        environment.event_log.note("hour", About(ANNA.id), hours=1)
         lines = [await events.content.readline() for _ in range(2)]
     assert (first[0], lines[0]) == (b"id: 3\n", b"id: 4\n")
-    assert json.loads(lines[1].removeprefix(b"data: ")) == town.event_log.since(3)[0]
+    assert json.loads(lines[1].removeprefix(b"data: ")) == environment.event_log.since(3)[0]
 
 
-# ----------------------------------------------------------------------------------------- the town
+# ---------------------------------------------------------------------------------- the environment
 
 
 async def test_a_dead_bots_leases_are_over_at_once_and_its_try_is_still_counted(store, clock):
@@ -446,7 +466,7 @@ async def test_a_dead_bots_leases_are_over_at_once_and_its_try_is_still_counted(
     assert (lane["leaseUntil"] < clock.now(), lane["leaseBy"], lane["tries"]) == (True, "dead", 2)
 
 
-async def test_a_real_bots_settings_do_not_reach_the_demos_bot(town):
+async def test_a_real_bots_settings_do_not_reach_the_demos_bot(environment):
     """A token, a database or an access list in the environment belong to another bot."""
     real = {
         "TELEGRAM_BOT_TOKEN": "1:real",
@@ -454,15 +474,15 @@ async def test_a_real_bots_settings_do_not_reach_the_demos_bot(town):
         "ALLOWED_USER_IDS": "5",
         "LANG": "C",
     }
-    environ = bot_environ(real, town.telegram, town.claude, "mongodb://here")
-    assert environ["TELEGRAM_BOT_TOKEN"] == town.telegram.token
+    environ = bot_environ(real, environment.telegram, environment.claude, "mongodb://here")
+    assert environ["TELEGRAM_BOT_TOKEN"] == environment.telegram.token
     assert (environ["MONGODB_DATABASE"], environ["LANG"]) == (DATABASE, "C")
     assert "ALLOWED_USER_IDS" not in environ
 
 
-def test_a_key_or_an_address_of_a_model_is_handed_on(town):
+def test_a_key_or_an_address_of_a_model_is_handed_on(environment):
     real = {"ANTHROPIC_API_KEY": "sk", "MODEL": "some-model"}
-    environ = bot_environ(real, town.telegram, None, "mongodb://here")
+    environ = bot_environ(real, environment.telegram, None, "mongodb://here")
     assert {name: environ[name] for name in MODEL_SETTINGS if name in environ} == real
     assert has_model(real)
     assert has_model({"ANTHROPIC_BASE_URL": "http://localhost:1"})

@@ -11,6 +11,8 @@ from statistics import median
 
 import pytest
 
+from tests.house.measures import measures
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -85,3 +87,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(
         f"house: {len(source)} modules, median {middle:.0f} lines; test : source {ratio:.2f}"
     )
+    for measure in measures():
+        terminalreporter.write_line(f"{measure}")

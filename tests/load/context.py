@@ -264,10 +264,10 @@ async def worlds(mongod: str, database: str):
     async def fresh():
         made: list[TelegramState] = []
 
-        def mind(body):
+        def model(body):
             return made[0].say(body)
 
-        async with ClaudeServer(clock=clock, mind=mind) as server:
+        async with ClaudeServer(clock=clock, model=model) as server:
             made.append(TelegramState(server, clock, toolbox))
             yield made[0]
             await made[0].claude.aclose()

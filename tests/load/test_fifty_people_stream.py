@@ -38,7 +38,7 @@ async def running(mongod, database):
     clock = SystemClock()
     async with (
         TelegramServer(clock=clock) as telegram,
-        ClaudeServer(clock=clock, mind=lambda _: say(WORDS)) as claude,
+        ClaudeServer(clock=clock, model=lambda _: say(WORDS)) as claude,
     ):
         telegram.http_api.rate = RateModel()
         settings = Settings.read(

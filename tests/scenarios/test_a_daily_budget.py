@@ -93,7 +93,7 @@ async def test_a_turn_whose_tools_use_up_the_day_ends_in_words(state, anna):
     """The call after the tool would not fit; what was done is kept, and nothing is overrun."""
     async with state.bot():
         await state.ask(anna, "Hello")
-    state.claude.script(call("remember", {"text": "likes tea"}, saying="Let me see."), "Noted.")
+    state.claude.script(call("remember", {"text": "likes tea"}, text="Let me see."), "Noted.")
     budget = used(state, anna) + ROOM_FOR_ONE
     async with state.bot(DAILY_TOKEN_BUDGET=str(budget)):
         shown = await state.ask(anna, "Remember that I like tea.", answers=2)

@@ -128,7 +128,7 @@ async def test_nothing_that_was_read_vanishes_around_a_tool(state, anna):
         call(
             "remember",
             {"text": "tea"},
-            saying="I will note that you like tea, just a moment please.",
+            text="I will note that you like tea, just a moment please.",
         ),
         "Done, and thank you.",
     )

@@ -119,7 +119,7 @@ async def test_what_is_being_done_is_seen_while_a_tool_runs_and_is_no_part_of_th
 ):
     """C92: the text shown before stays in sight; in the person's language."""
     install("slow", SLOW, {"slow": "slow:TOOL"})
-    state.claude.script(call("slow", {}, saying="Let me see."), "It is late.")
+    state.claude.script(call("slow", {}, text="Let me see."), "It is late.")
     async with state.bot():
         boris.says("Который час?")
         doing = f"Let me see.\n\n{text('status_other', 'ru')}"

@@ -64,7 +64,7 @@ def check(state, person, facts):
 @pytest.mark.parametrize(("language", "style"), [("zh", "short"), ("th", "short"), ("fi", "long")])
 async def test_sixty_turns_are_compacted_at_each_trigger(state, anna, language, style):
     """C151"""
-    state.claude.mind = summarising(Style(language, STYLES[style]))
+    state.claude.model = summarising(Style(language, STYLES[style]))
     async with state.bot(**LIMITS):
         facts = await talk(state, anna, language, 60, (2, 20, 40))
     summary = check(state, anna, facts)
@@ -75,7 +75,7 @@ async def test_sixty_turns_are_compacted_at_each_trigger(state, anna, language, 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("language", SAID)
 async def test_two_hundred_turns_are_remembered(state, anna, language, style):
-    state.claude.mind = summarising(Style(language, STYLES[style]))
+    state.claude.model = summarising(Style(language, STYLES[style]))
     async with state.bot(**LIMITS):
         facts = await talk(state, anna, language, 200, (2, 60, 133))
     check(state, anna, facts)
@@ -83,7 +83,7 @@ async def test_two_hundred_turns_are_remembered(state, anna, language, style):
 
 async def test_a_summariser_that_repeats_itself_is_believed_the_second_time(state, anna):
     """Else a talk in which nothing was worth a word would never be compacted again."""
-    state.claude.mind = summarising(Style("ja", repeats=True))
+    state.claude.model = summarising(Style("ja", repeats=True))
     async with state.bot(**LIMITS):
         await talk(state, anna, "ja", 40, (2, 3, 4))
         requests = [request["messages"] for request in state.requests]

@@ -25,7 +25,7 @@ LONG = "A rather long answer, long enough to come in several pieces of text."
 @pytest.fixture
 async def server():
     async with ClaudeServer() as running:
-        running.script(call("pay", {"amount": 1000, "to": "bob"}, saying=LONG))
+        running.script(call("pay", {"amount": 1000, "to": "bob"}, text=LONG))
         yield running
 
 

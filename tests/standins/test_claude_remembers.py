@@ -1,4 +1,4 @@
-"""The rule-based mind: it knows what is in the request, and nothing else, in English and in
+"""The rule-based model: it knows what is in the request, and nothing else, in English and in
 Russian.
 """
 

@@ -49,7 +49,7 @@ async def raw_events(client, **fields):
 
 
 async def test_a_stream_has_all_its_events_in_order(server, client):
-    server.script(think("Hm.", call("look", {"at": "it"}, saying="I look.")))
+    server.script(think("Hm.", call("look", {"at": "it"}, text="I look.")))
     events = await raw_events(client, thinking=SHOWN)
     kinds = [getattr(getattr(event, "delta", None), "type", None) or event.type for event in events]
     assert list(dict.fromkeys(kinds)) == [

@@ -1,14 +1,14 @@
-// The page: who is looking, the chats beside the glass box, and the buttons that make things happen.
+// The page: who is looking, the chats beside the inspector, and the buttons that make things happen.
 
 import { ask } from "./api.js";
 import { Pane } from "./chat.js";
 import { el, find, findAll } from "./dom.js";
-import { Glass } from "./glass.js";
+import { Inspector } from "./inspector.js";
 import { language, speak, t } from "./texts.js";
 import { Tour } from "./tour.js";
 
 const WIDE = matchMedia("(min-width: 1200px)");
-let stage, people = [], panes = [], selected, both = false, isAway = false, fading;
+let environment, people = [], panes = [], selected, both = false, isAway = false, fading;
 
 function toast(words, lasting = false) {
   const node = find(".toast");
@@ -24,19 +24,19 @@ async function away(connected) {
   if (isBack) await meet(), arrange();
 }
 
-const glass = new Glass(find(".glass"), { people: () => people, away, moved: (state) => tour.moved(state) });
+const inspector = new Inspector(find(".inspector"), { people: () => people, away, moved: (state) => tour.moved(state) });
 const tour = new Tour(find(".tour"), {
-  write: (key) => (view("glass"), pane().write(t(key, selected))),
-  press: (button) => (view("glass"), perform(button)),
+  write: (key) => (view("inspector"), pane().write(t(key, selected))),
+  press: (button) => (view("inspector"), perform(button)),
 });
 
 async function meet() {
-  const [staged, chats] = await Promise.all([ask("/stage"), ask("/control/chats")]);
+  const [shown, chats] = await Promise.all([ask("/environment"), ask("/control/chats")]);
   people = chats.filter(({ id }) => id > 0).map(({ id, first_name }) => ({ id, name: first_name, chat: id }));
-  stage = { ...staged, people, groupTitle: chats.find(({ id }) => id === staged.group)?.title ?? "" };
+  environment = { ...shown, people, groupTitle: chats.find(({ id }) => id === shown.group)?.title ?? "" };
   selected = people.find(({ id }) => id === selected?.id) ?? people[0];
-  glass.idleSeconds = stage.settings.idleSeconds;
-  const { controllable, fails } = stage.summariser;
+  inspector.idleSeconds = environment.settings.idleSeconds;
+  const { controllable, fails } = environment.summariser;
   Object.assign(find("#summariser"), { disabled: !controllable, ariaPressed: String(fails) });
 }
 
@@ -48,19 +48,19 @@ function arrange() {
   const inGroup = new Set(panes.filter(({ chat }) => chat < 0).map(({ person }) => person.id));
   for (const known of panes) known.unlisten();
   panes = people.filter((person) => pair.includes(person)).map((person) =>
-    new Pane(person, stage, { problem: toast, away, chosen: () => select(person) }));
+    new Pane(person, environment, { problem: toast, away, chosen: () => select(person) }));
   find(".panes").replaceChildren(...panes.map(({ node }) => node));
-  for (const known of panes) if (inGroup.has(known.person.id)) known.open(stage.group);
-  glass.person = null;
+  for (const known of panes) if (inGroup.has(known.person.id)) known.open(environment.group);
+  inspector.person = null;
   select(selected);
   say();
 }
 
 function select(person) {
-  if (!pane(person) || (glass.person === person && glass.chat === pane(person).chat)) return;
+  if (!pane(person) || (inspector.person === person && inspector.chat === pane(person).chat)) return;
   selected = person;
   for (const { node } of panes) node.classList.toggle("chosen", panes.length > 1 && node === pane().node);
-  glass.look(person, pane().chat);
+  inspector.look(person, pane().chat);
   name();
 }
 
@@ -79,14 +79,14 @@ function name() {
   const focused = [...find(".people").children].indexOf(document.activeElement);
   find(".people").replaceChildren(...names, pair);
   find(".people").children[focused]?.focus();
-  find("#steal span").textContent = t("theft", { thief: other(selected).name, name: selected.name });
+  find("#intrude span").textContent = t("isolation_attempt", { intruder: other(selected).name, name: selected.name });
 }
 
 function say(code = language) {
   speak(code);
   for (const button of findAll(".languages button")) button.ariaPressed = String(button.value === code);
-  find(".where").textContent = [stage.mongodb ?? "–", stage.database, stage.model].join(" · ");
-  for (const part of [...panes, glass, tour]) part.say();
+  find(".where").textContent = [environment.mongodb ?? "–", environment.database, environment.model].join(" · ");
+  for (const part of [...panes, inspector, tour]) part.say();
   name();
 }
 
@@ -102,17 +102,17 @@ async function add(event) {
   choose(people.find(({ id }) => id === user_id));
 }
 
-const DEEDS = {
-  hour: async () => (await ask("/stage/hour", {}), t("did_hour")),
-  restart: async () => t("did_restart", await ask("/stage/restart", {})),
+const ACTIONS = {
+  hour: async () => (await ask("/environment/hour", {}), t("did_hour")),
+  restart: async () => t("did_restart", await ask("/environment/restart", {})),
   summariser: async (button) => {
-    const { fails } = await ask("/stage/summariser", { fails: button.ariaPressed !== "true" });
+    const { fails } = await ask("/environment/summariser", { fails: button.ariaPressed !== "true" });
     button.ariaPressed = String(fails);
     return t(fails ? "did_fails" : "did_works");
   },
-  steal: async () => {
-    const { tries, leaked } = await ask("/stage/steal", { thief: other(selected).id, victim: selected.id });
-    return t(leaked ? "did_leak" : "did_steal", { count: tries.length });
+  intrude: async () => {
+    const { tries, leaked } = await ask("/environment/intrude", { intruder: other(selected).id, victim: selected.id });
+    return t(leaked ? "did_leak" : "did_intrude", { count: tries.length });
   },
 };
 
@@ -121,12 +121,12 @@ async function perform(button) {
   button.disabled = true;
   said.textContent = "…";
   try {
-    said.textContent = await DEEDS[button.id](button);
+    said.textContent = await ACTIONS[button.id](button);
   } catch (problem) {
     said.textContent = t("failed", { why: problem.message });
   }
   button.disabled = false;
-  await glass.refresh();
+  await inspector.refresh();
 }
 
 function view(shown) {

@@ -11,8 +11,8 @@ export class Pane {
   part = (selector) => find(selector, this.node);
 
   // `tell` has what the pane reports: problem(words), away(connected), chosen() at a focus or another chat.
-  constructor(person, stage, tell) {
-    Object.assign(this, { person, stage, tell, shown: new Map(), about: null });
+  constructor(person, environment, tell) {
+    Object.assign(this, { person, environment, tell, shown: new Map(), about: null });
     this.node = document.importNode(find("#pane").content, true).firstElementChild;
     [this.list, this.scroll, this.field, this.menu] = [".list", ".scroll", "textarea", ".menu"].map((name) => this.part(name));
     this.menu.id = `menu-${panes++}`;
@@ -40,11 +40,11 @@ export class Pane {
 
   // All that depends on the language, or on which chat is open.
   say() {
-    const { person, stage, chat } = this;
+    const { person, environment, chat } = this;
     label(this.node, t("chat_of", { name: person.name }));
-    this.field.placeholder = t(chat < 0 ? "write_group" : "write", { bot: stage.bot.username });
+    this.field.placeholder = t(chat < 0 ? "write_group" : "write", { bot: environment.bot.username });
     Object.assign(this.part(".face"), { textContent: person.name[0], className: `face tone${person.id % 5}` });
-    const rooms = [[person.chat, stage.bot.first_name], [stage.group, stage.groupTitle]].map(([id, name]) =>
+    const rooms = [[person.chat, environment.bot.first_name], [environment.group, environment.groupTitle]].map(([id, name]) =>
       el("button", { ariaPressed: String(id === chat), onclick: () => this.open(id) }, name),
     );
     this.part(".chats").replaceChildren(...rooms);
@@ -75,7 +75,7 @@ export class Pane {
   }
 
   #head({ draft, action }) {
-    const { bot, people } = this.stage;
+    const { bot, people } = this.environment;
     const rest = this.chat < 0 ? t("members", { count: people.length }) : `${t("bot")} · @${bot.username}`;
     const writes = Boolean(action || draft);
     this.part("h2").textContent = this.person.name;

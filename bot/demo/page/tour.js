@@ -6,13 +6,13 @@ import { t } from "./texts.js";
 const grown = ({ session }, then) => session?.revision > (then.session?.revision ?? 0);
 const begun = ({ session }, then) => session?.revision > 0 && session._id !== then.session?._id;
 
-// `at`: what the step points to, and presses where `press`; `done` compares the glass box with how it was before.
+// `at`: what the step points to, and presses where `press`; `done` compares the inspector with how it was before.
 const STEPS = [
   { at: ".life", say: "say1", done: (state, then) => grown(state, then) || begun(state, then) },
   { at: ".request", say: "say2", done: grown },
-  { at: "#restart", press: true, done: ({ happening }) => happening?.what === "ready" },
+  { at: "#restart", press: true, done: ({ event }) => event?.what === "ready" },
   { at: "#hour", press: true, say: "say2", done: begun },
-  { at: "#steal", press: true, done: ({ happening }) => happening?.what === "refused" },
+  { at: "#intrude", press: true, done: ({ event }) => event?.what === "refused" },
 ];
 
 export class Tour {

@@ -1,3 +1,3 @@
 """The Messages API, as far as a client can see it: strict, streaming, failing on demand, with a
-small mind of rules.
+small rule-based model.
 """

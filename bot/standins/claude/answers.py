@@ -126,9 +126,9 @@ def say(text: str) -> Answer:
     return Answer((Text(text),))
 
 
-def call(name: str, arguments: Json | None = None, *, saying: str = "") -> Answer:
+def call(name: str, arguments: Json | None = None, *, text: str = "") -> Answer:
     """One tool call, possibly with words before it."""
-    words = (Text(saying),) if saying else ()
+    words = (Text(text),) if text else ()
     return Answer((*words, ToolCall(name, arguments or {})))
 
 

@@ -1,4 +1,4 @@
-"""What the rule-based mind can see of a talk: the words of the messages it was given, and nothing
+"""What the rule-based model can see of a talk: the words of the messages it was given, and nothing
 else.
 """
 
@@ -33,7 +33,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class DialogueView:
-    """A request as the mind reads it.
+    """A request as the rule-based model reads it.
 
     `said`: the user's words, one entry a message, oldest first.
     """

@@ -1,4 +1,4 @@
-"""Sentences worth keeping, and how the rule-based mind finds one again: "my X is Y", "меня зовут
+"""Sentences worth keeping, and how the rule-based model finds one again: "my X is Y", "меня зовут
 …", "fact: …".
 """
 

@@ -66,7 +66,7 @@ def _media(body: Json) -> Iterator[tuple[str, Json]]:
                     yield f"messages.{place}.content.{index}.{inner['type']}.source.base64", inner
 
 
-def _source(where: str, block: Json, most_pixels: int) -> int:
+def _source(where: str, block: Json, max_pixels: int) -> int:
     """Check one source; its pages."""
     source = block["source"]
     if source["type"] != "base64":
@@ -89,7 +89,7 @@ def _source(where: str, block: Json, most_pixels: int) -> int:
             if actual
             else f"{where}.data: Could not process {kind.split('/')[0]}"
         )
-    _pixels(where, kind, raw, most_pixels)
+    _pixels(where, kind, raw, max_pixels)
     return len(_PAGE.findall(raw))
 
 

@@ -34,7 +34,7 @@ class Offer:
     """
 
     window: int = 1_000_000
-    longest_answer: int = 128_000
+    max_answer_tokens: int = 128_000
     cache_floor: int = 512
     thinking: tuple[str, ...] = ("adaptive",)
     forced_calls: bool = True
@@ -66,7 +66,7 @@ def card(name: str, offer: Offer) -> dict[str, Any]:
         "deprecated_at": "2026-10-01T00:00:00Z" if offer.retires_at else None,
         "retires_at": offer.retires_at,
         "max_input_tokens": offer.window,
-        "max_tokens": offer.longest_answer,
+        "max_tokens": offer.max_answer_tokens,
         "capabilities": _capabilities(offer),
     }
 

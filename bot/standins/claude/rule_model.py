@@ -21,12 +21,12 @@ from bot.standins.claude.script import is_summary, last_words
 from bot.standins.claude.summaries import USUAL, Style, summarise
 
 ESSAY_CHARACTERS = 10_000
-COUNT_MOST = 1000
+MAX_COUNT = 1000
 Rule = Callable[[DialogueView, re.Match[str]], Answer]
 
 
 def answer(body: Json, style: Style = USUAL) -> Answer:
-    """What the mind says to this request; summaries are in that style."""
+    """The answer to this request; summaries are in that style."""
     if is_summary(body):
         return say(summarise(last_words(body), style))
     talk = read(body)
@@ -40,7 +40,7 @@ def answer(body: Json, style: Style = USUAL) -> Answer:
 
 
 def summarising(style: Style) -> Callable[[Json], Answer]:
-    """The mind, with another style of summaries: give it to a server as its `mind`."""
+    """The rule-based model with another style of summaries: give it to a server as `model`."""
     return partial(answer, style=style)
 
 
@@ -141,7 +141,7 @@ def _show_plan(talk: DialogueView, _found: re.Match[str]) -> Answer:
 
 
 def _count(_talk: DialogueView, found: re.Match[str]) -> Answer:
-    return say("\n".join(str(number) for number in range(1, min(int(found[1]), COUNT_MOST) + 1)))
+    return say("\n".join(str(number) for number in range(1, min(int(found[1]), MAX_COUNT) + 1)))
 
 
 def _essay(_talk: DialogueView, _found: re.Match[str]) -> Answer:

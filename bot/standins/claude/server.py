@@ -6,7 +6,7 @@ streamed.
         server.faults.next(Fault.overloaded())
         client = AsyncAnthropic(api_key=server.key, base_url=server.url, max_retries=0)
 
-Without a script the small rule-based mind answers, from nothing but the request. Everything asked
+Without a script the small rule-based model answers, from nothing but the request. Everything asked
 is in `server.journal`. A request is checked before any fault is served, so a fault never hides an
 invalid request.
 """
@@ -31,14 +31,14 @@ from bot.standins.claude.models import Offer, card, standard_offers
 from bot.standins.claude.prompt import CountText, Meter, rough_count
 from bot.standins.claude.refusals import Refused
 from bot.standins.claude.requests import MessagesRequest, Prompt, parse, shaped
-from bot.standins.claude.rule_model import answer as mind_answer
+from bot.standins.claude.rule_model import answer as rule_model_answer
 from bot.standins.claude.rules import check, marks_allowed, roles_known
 from bot.standins.claude.script import Line, Script, is_chat
 from bot.standins.claude.stream import message_frame, stream_steps
 from bot.standins.claude.thinking import may_think
 from bot.standins.clock import Clock, SystemClock
 
-Mind = Callable[[Json], Answer]
+Model = Callable[[Json], Answer]
 MODELS_PATH = "/v1/models/"
 
 
@@ -52,7 +52,7 @@ class ClaudeServer:
         clock: Clock | None = None,
         count: CountText = rough_count,
         offers: Mapping[str, Offer] | None = None,
-        mind: Mind = mind_answer,
+        model: Model = rule_model_answer,
     ) -> None:
         self.key = key
         self.url = ""
@@ -60,7 +60,7 @@ class ClaudeServer:
         self.journal = Journal()
         self.offers = dict(offers or standard_offers())
         self._script = Script()
-        self.mind = mind
+        self.model = model
         self._clock = clock or SystemClock()
         self._meter = Meter(count)
         self._cache = PromptCache(self._clock)
@@ -82,7 +82,7 @@ class ClaudeServer:
         await self._runner.cleanup()
 
     def script(self, *lines: Line | str, when: Callable[[Json], bool] = is_chat) -> None:
-        """Prepare answers, in order; what they do not cover is answered by the mind."""
+        """Prepare answers, in order; what they do not cover is answered by that model."""
         self._script.add(*lines, when=when)
 
     @property
@@ -110,68 +110,70 @@ class ClaudeServer:
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         raw, size = await body_of(request)
         number = self.journal.open(request.path, raw, request.headers, self._clock.now())
-        visit = HttpExchange(request, self._new_id("req"), raw, number, self.journal, self._closing)
+        exchange = HttpExchange(
+            request, self._new_id("req"), raw, number, self.journal, self._closing
+        )
         try:
             admit(request, self.key, size)
-            return await self._respond(visit)
+            return await self._respond(exchange)
         except Refused as refused:
-            return await visit.refuse(refused)
+            return await exchange.refuse(refused)
         except (asyncio.CancelledError, ConnectionResetError):
             await self.journal.leave(number)
             raise
 
-    async def _respond(self, visit: HttpExchange) -> web.StreamResponse:
-        match visit.route:
+    async def _respond(self, exchange: HttpExchange) -> web.StreamResponse:
+        match exchange.route:
             case "POST", "/v1/messages":
-                return await self._messages(visit)
+                return await self._messages(exchange)
             case "POST", "/v1/messages/count_tokens":
-                return await self._count_tokens(visit)
+                return await self._count_tokens(exchange)
             case "GET", path if path.startswith(MODELS_PATH):
-                return await self._model(visit, path.removeprefix(MODELS_PATH))
+                return await self._model(exchange, path.removeprefix(MODELS_PATH))
         raise Refused("Not found", 404)
 
-    async def _model(self, visit: HttpExchange, name: str) -> web.Response:
+    async def _model(self, exchange: HttpExchange, name: str) -> web.Response:
         model = card(name, self._offer(name))
-        await visit.note("answered")
-        return visit.json(model)
+        await exchange.note("answered")
+        return exchange.json(model)
 
-    async def _count_tokens(self, visit: HttpExchange) -> web.Response:
-        body = await self._read(visit, Prompt)
-        await visit.note("answered")
-        return visit.json({"input_tokens": self._meter.prompt(self._meter.items(body))})
+    async def _count_tokens(self, exchange: HttpExchange) -> web.Response:
+        body = await self._read(exchange, Prompt)
+        await exchange.note("answered")
+        return exchange.json({"input_tokens": self._meter.prompt(self._meter.items(body))})
 
-    async def _messages(self, visit: HttpExchange) -> web.StreamResponse:
-        body = await self._read(visit, MessagesRequest)
-        prompt = self._bill(body)
+    async def _messages(self, exchange: HttpExchange) -> web.StreamResponse:
+        body = await self._read(exchange, MessagesRequest)
+        prompt = self._price(body)
         fault = self.faults.take(body)
         if not (fault and fault.is_free):
-            await visit.note(prompt=prompt)
+            await exchange.note(prompt=prompt)
         if fault and not fault.spends:
-            await visit.note("faulted", reason=fault.name)
+            await exchange.note("faulted", reason=fault.name)
         if fault and fault.reply:
-            return await visit.fail(fault.reply)
+            return await exchange.fail(fault.reply)
         answer = self._answer(body, fault, prompt)
         usage = prompt.wire(output_tokens(answer, self._meter))
         frame = message_frame(self._new_id("msg"), body["model"], answer, usage)
         if body.get("stream"):
             steps = tuple(stream_steps(frame, answer))
             bent = fault.bend(steps) if fault and fault.bend else steps
-            response: web.StreamResponse = await visit.stream(bent, lambda: self.faults.pace)
+            response: web.StreamResponse = await exchange.stream(bent, lambda: self.faults.pace)
         else:
-            response = visit.json(frame)
+            response = exchange.json(frame)
         if not fault or fault.spends:
-            await visit.note("answered", reason=fault.name if fault else "", answer=frame)
+            await exchange.note("answered", reason=fault.name if fault else "", answer=frame)
         return response
 
     # --------------------------------------------------------------------------------- what is said
 
-    async def _read(self, visit: HttpExchange, shape: type[Prompt]) -> dict[str, Any]:
-        body = parse(visit.raw)
-        await visit.note(body=body)
+    async def _read(self, exchange: HttpExchange, shape: type[Prompt]) -> dict[str, Any]:
+        body = parse(exchange.raw)
+        await exchange.note(body=body)
         roles_known(body)
         shaped(shape, body)
         check(body, self._offer(body["model"]))
-        check_connector(body, visit.request.headers.get("anthropic-beta", ""))
+        check_connector(body, exchange.request.headers.get("anthropic-beta", ""))
         return body
 
     def _offer(self, model: str) -> Offer:
@@ -179,11 +181,11 @@ class ClaudeServer:
             raise Refused(f"model: {model}", 404)
         return self.offers[model]
 
-    def _bill(self, body: Json) -> PromptUsage:
+    def _price(self, body: Json) -> PromptUsage:
         offer = self.offers[body["model"]]
-        if body["max_tokens"] > offer.longest_answer:
+        if body["max_tokens"] > offer.max_answer_tokens:
             raise Refused(
-                f"max_tokens: {body['max_tokens']} > {offer.longest_answer}, which is the "
+                f"max_tokens: {body['max_tokens']} > {offer.max_answer_tokens}, which is the "
                 f"maximum allowed number of "
                 f"output tokens for {body['model']}"
             )
@@ -196,7 +198,7 @@ class ClaudeServer:
 
     def _answer(self, body: Json, fault: Fault | None, prompt: PromptUsage) -> Answer:
         prepared = self._script.peek(body)
-        answer = stopped(prepared.play(body) if prepared else self.mind(body), body)
+        answer = stopped(prepared.play(body) if prepared else self.model(body), body)
         if prepared and (fault is None or fault.spends):
             self._script.spend(prepared)
         offer = self.offers[body["model"]]

@@ -1,4 +1,4 @@
-"""The summary the rule-based mind writes: facts of the previous summary and of the transcript
+"""The summary the rule-based model writes: facts of the previous summary and of the transcript
 verbatim, then details.
 
 Facts of the oldest summary come first and are never pushed out by newer details, so that what was

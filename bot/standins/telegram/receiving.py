@@ -14,8 +14,9 @@ from bot.standins.telegram.state import TelegramState, Webhook
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SECRET = re.compile(r"[A-Za-z0-9_-]{0,256}")
-MOST = 100
-LONGEST = 50
+MAX_UPDATES = 100
+MAX_TIMEOUT_SECONDS = 50
+MAX_CONNECTIONS = 100
 
 
 async def get_updates(state: TelegramState, params: Params) -> list[Json]:
@@ -26,11 +27,11 @@ async def get_updates(state: TelegramState, params: Params) -> list[Json]:
     _remember_kinds(state, params)
     if (offset := params.number("offset")) is not None:
         state.updates.acknowledge(offset)
-    limit = min(max(params.number("limit") or MOST, 1), MOST)
+    limit = min(max(params.number("limit") or MAX_UPDATES, 1), MAX_UPDATES)
     mine = state.poll = object()
     try:
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(params.number("timeout") or 0, LONGEST)):
+            async with asyncio.timeout(min(params.number("timeout") or 0, MAX_TIMEOUT_SECONDS)):
                 await _something(state, mine)
         return state.updates.hand_out(limit)
     finally:
@@ -71,7 +72,9 @@ def set_webhook(state: TelegramState, params: Params) -> bool:
     _remember_kinds(state, params)
     _forget(state, params)
     _end_poll(state, WEBHOOK_SET)
-    state.webhook = Webhook(url, secret, min(max(params.number("max_connections") or 40, 1), MOST))
+    state.webhook = Webhook(
+        url, secret, min(max(params.number("max_connections") or 40, 1), MAX_CONNECTIONS)
+    )
     state.signal.ring()
     return True
 

@@ -18,7 +18,7 @@ from bot.standins.telegram.state import TelegramState, Webhook
 from bot.standins.telegram.updates import Pending
 
 ANSWER_SECONDS = 60
-LONGEST, MAX_ASKED = 60.0, 3600.0
+MAX_DELAY_SECONDS, MAX_ASKED = 60.0, 3600.0
 GONE = timedelta(hours=23)
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
 
@@ -78,7 +78,7 @@ class Pusher:
                     self._state.updates.drop(item)
                     return
                 await asyncio.sleep(wait * self._pace)
-                delay = min(delay * 2, LONGEST)
+                delay = min(delay * 2, MAX_DELAY_SECONDS)
         finally:
             del self._lanes[item.lane]
             self._state.signal.ring()

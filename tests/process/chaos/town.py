@@ -23,7 +23,7 @@ from bot.ops.clock import SystemClock
 from bot.standins.claude.answers import Answer, Json, say
 from bot.standins.claude.faults import Fault
 from bot.standins.claude.journal import Exchange
-from bot.standins.claude.rule_model import answer as mind
+from bot.standins.claude.rule_model import answer as rule_model_answer
 from bot.standins.claude.script import is_summary, last_words
 from bot.standins.claude.server import ClaudeServer
 from bot.standins.claude.stream import Wait
@@ -59,7 +59,7 @@ class Blow:
 def parrot(body: Json) -> Answer:
     """Names every line it was asked about."""
     if is_summary(body):
-        return mind(body)
+        return rule_model_answer(body)
     words = last_words(body)
     asked = ASKED.findall(words)
     told = " ".join(f"a{person}x{number}." for person, number in asked)
@@ -223,7 +223,7 @@ async def opened(
     clock = SystemClock()
     async with (
         TelegramServer(clock=clock, pace=0.3) as telegram,
-        ClaudeServer(clock=clock, mind=parrot) as claude,
+        ClaudeServer(clock=clock, model=parrot) as claude,
         AsyncExitStack() as stack,
     ):
         environ = {

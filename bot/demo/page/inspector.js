@@ -1,11 +1,11 @@
-// The glass box: the Session as it lies in MongoDB, the last request to the model, and what happened.
+// The inspector: the Session as it lies in MongoDB, the last request to the model, and what happened.
 
 import { ask, listen } from "./api.js";
 import { el, find, findAll } from "./dom.js";
 import { clockTime, t } from "./texts.js";
 
-const LOG_MOST = 500;
-const TEXT_MOST = 400;
+const MAX_LOG_LINES = 500;
+const MAX_TEXT_CHARS = 400;
 
 const SAID = {
   text: ({ text }) => text,
@@ -21,7 +21,7 @@ const said = (content) =>
 
 function entry(role, content, stamp, classes = "") {
   const text = said(content);
-  const short = text.length > TEXT_MOST ? `${text.slice(0, TEXT_MOST)}…` : text;
+  const short = text.length > MAX_TEXT_CHARS ? `${text.slice(0, MAX_TEXT_CHARS)}…` : text;
   return el(`li${classes}`, {}, el(`b.role.${role}`, {}, t(role)), el("span.words", {}, short), stamp && el("small", {}, stamp));
 }
 
@@ -29,13 +29,13 @@ function part(key, count, open, ...children) {
   return el("details.part", { open, "data-part": key }, el("summary", {}, t(key), " ", el("small", {}, count)), ...children);
 }
 
-export class Glass {
+export class Inspector {
   part = (selector) => find(selector, this.node);
 
   // `people()` are all there are; `moved(state)` is told of every new state of the box, `away` of the connection.
   constructor(node, { people, away, moved }) {
-    Object.assign(this, { node, people, moved, state: {}, happenings: [] });
-    listen("/glass/events", (happening) => this.#happened(happening), away);
+    Object.assign(this, { node, people, moved, state: {}, events: [] });
+    listen("/inspector/events", (event) => this.#happened(event), away);
     setInterval(() => this.#tick(), 1000);
   }
 
@@ -49,8 +49,8 @@ export class Glass {
 
   // All that depends on the language.
   say() {
-    this.part("h2").textContent = t("glass_of", { name: this.person.name });
-    this.part(".log").replaceChildren(...this.happenings.map((happening) => this.#line(happening)));
+    this.part("h2").textContent = t("inspector_of", { name: this.person.name });
+    this.part(".log").replaceChildren(...this.events.map((event) => this.#line(event)));
     if (this.state.kept) this.#show(this.state);
   }
 
@@ -62,7 +62,7 @@ export class Glass {
     const where = `person=${person.id}&chat=${chat}`;
     this.asking = true;
     // Nothing where the server is away: the streams say so, and ask again when it is back.
-    const answers = Promise.all([ask(`/glass/session?${where}`), ask(`/glass/request?${where}`)]);
+    const answers = Promise.all([ask(`/inspector/session?${where}`), ask(`/inspector/request?${where}`)]);
     const [kept, sent] = await answers.catch(() => []);
     this.asking = false;
     const isStill = person === this.person && chat === this.chat;
@@ -74,8 +74,8 @@ export class Glass {
     const before = this.state.session;
     this.state = state;
     this.#head(state.session, before);
-    this.#paper(".session > div", this.#document(state.kept));
-    this.#paper(".request > div", this.#request(state.request));
+    this.#fill(".session > div", this.#document(state.kept));
+    this.#fill(".request > div", this.#request(state.request));
     this.#tick();
     this.moved(state);
   }
@@ -101,7 +101,7 @@ export class Glass {
   }
 
   // A paper is written anew; what was unfolded in it stays unfolded.
-  #paper(selector, children) {
+  #fill(selector, children) {
     const paper = this.part(selector);
     const open = new Map(findAll("details", paper).map((node) => [node.dataset.part, node.open]));
     paper.replaceChildren(...children);
@@ -134,23 +134,23 @@ export class Glass {
     return [el("p.kept", {}, `${request.model} · ${t("spent", { tokens, cached })}`), el("ol.talk", {}, ...rows)];
   }
 
-  #happened(happening) {
-    const known = this.happenings.find(({ number }) => number === happening.number);
-    if (known?.at === happening.at) return;
+  #happened(event) {
+    const known = this.events.find(({ number }) => number === event.number);
+    if (known?.at === event.at) return;
     const log = this.part(".log");
-    if (known) (this.happenings = []), log.replaceChildren();
-    this.happenings = [...this.happenings, happening].slice(-LOG_MOST);
-    log.append(this.#line(happening));
-    if (log.children.length > LOG_MOST) log.firstChild.remove();
+    if (known) (this.events = []), log.replaceChildren();
+    this.events = [...this.events, event].slice(-MAX_LOG_LINES);
+    log.append(this.#line(event));
+    if (log.children.length > MAX_LOG_LINES) log.firstChild.remove();
     log.scrollTop = log.scrollHeight;
-    this.moved({ ...this.state, happening });
+    this.moved({ ...this.state, event });
     this.refresh();
   }
 
-  #line(happening) {
-    const name = this.people().find(({ id }) => id === happening.person)?.name;
-    const id = happening.session && el("code", {}, happening.session.slice(0, 8));
-    const time = el("time", {}, clockTime(Date.parse(happening.at)));
-    return el(`p.${happening.what}`, {}, time, name && el("b", {}, name), el("span", {}, t(`log_${happening.what}`, happening), " ", id));
+  #line(event) {
+    const name = this.people().find(({ id }) => id === event.person)?.name;
+    const id = event.session && el("code", {}, event.session.slice(0, 8));
+    const time = el("time", {}, clockTime(Date.parse(event.at)));
+    return el(`p.${event.what}`, {}, time, name && el("b", {}, name), el("span", {}, t(`log_${event.what}`, event), " ", id));
   }
 }
