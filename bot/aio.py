@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -27,3 +27,15 @@ async def cancel_and_wait(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def repeat(
+    seconds: float, operation: Callable[[], Awaitable[None]], failed: Callable[[Exception], None]
+) -> None:
+    """Do it every so many seconds until cancelled, whatever comes of it; `failed` is told."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await operation()
+        except Exception as failure:  # noqa: BLE001 - it is handed on
+            failed(failure)

@@ -74,6 +74,8 @@ class Claim:
     """
     died: bool = False
     """The holder before has just died, and the lane has not been given back since."""
+    deaths_alone: int = 0
+    """How many processes have died while they ran the first entry alone (`run_alone`)."""
     arrivals: int = 0
     """How many entries had been announced when the lane was claimed; a release misses when more
     have come.
@@ -140,6 +142,11 @@ class Inbox(Protocol):
 
     async def next(self, claim: Claim) -> Batch | None:
         """What the lane's holder should handle next; None: nothing waits."""
+
+    async def run_alone(self, claim: Claim) -> None:
+        """Note that what stands first runs alone now: a death counts against it until the lane is
+        given back.
+        """
 
     async def finish(self, batch: Batch, state: State) -> Claim:
         """Record the fate of all entries of a batch; the claim to go on with."""

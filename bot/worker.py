@@ -11,9 +11,7 @@ are renewed, and a task whose lease was lost is cancelled, since another worker 
 a second, which of them were told to end their turn. A command that cancels (`/new`, `/stop`) keeps
 its place in the lane, so it finds that turn ended.
 
-What breaks the process is told from what ran beside it: a message whose process has died twice runs
-only while no other such one runs here, and after growing pauses, so that a death tells of it alone
-and a short storm of kills from outside cannot use its tries up. All others go on meanwhile.
+An entry whose processes have died runs as `bot.suspects` has it; all others go on meanwhile.
 
 A turn that cannot go on now (Telegram asks to wait, MongoDB is away, the process is told to leave)
 hands its lane back: it has committed whole or not at all, and its entries still wait.
@@ -24,31 +22,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.aio import cancel_and_wait, run_until
+from bot.aio import cancel_and_wait, repeat, run_until
 from bot.errors import ChatBusy, LaneLost, StoreError, StoreUnavailable
 from bot.inbox import Batch, Claim, Frontend, Inbox, Run, State
 from bot.ops.logs import bound
 from bot.owner import ASIDE
+from bot.suspects import is_guilty, is_suspect, pause_before
 
 log = logging.getLogger(__name__)
 
 SIDE_LANES = 1
 """Side lanes of one Owner that run at once: its commands do not wait for its turns, nor take the
 workers.
-"""
-SHARED_TRIES = 2
-"""In so many tries of a message a death proves nothing: whatever else was running may have ended
-the process.
-"""
-MAX_TRIES = SHARED_TRIES + 3
-PAUSES = {3: 1.0, 4: 2.0, 5: 6.0}
-"""Before which try how long is waited, in leases. With what a dead lease itself costs, kills from
-outside must go on for twelve of them, and hit the same message each time, before it is taken for
-what ended them.
 """
 WATCH_SECONDS = 0.5
 IDLE_SECONDS = 1.0
@@ -65,6 +54,8 @@ class _RunningLane:
     task: asyncio.Task[float | None]
     turn: int | None = None
     """The turn that runs in it now."""
+    is_suspect: bool = False
+    """What runs in it now may end the process, and no other such one may run beside it."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -87,6 +78,7 @@ class Worker:
         self._lease_seconds = lease_seconds
         self._held: dict[str, _RunningLane] = {}
         self._leaving = False
+        self._began = 0.0
         self._last_claim: set[asyncio.Task[Any]] = set()
         self._may_go_on = asyncio.Event()
 
@@ -94,13 +86,13 @@ class Worker:
         """Serve until `leave` is set; then finish what runs within `grace_seconds`, hand back the
         rest and return.
         """
+        self._began = asyncio.get_running_loop().time()
         keepers = [
-            asyncio.create_task(
-                _every(self._lease_seconds / 3, self._keep_leases), name="keep leases"
-            ),
-            asyncio.create_task(
-                _every(WATCH_SECONDS, self._stop_cancelled), name="watch for cancels"
-            ),
+            asyncio.create_task(repeat(seconds, look, _log_failure), name=look.__name__)
+            for seconds, look in (
+                (self._lease_seconds / 3, self._keep_leases),
+                (WATCH_SECONDS, self._stop_cancelled),
+            )
         ]
         try:
             await run_until(leave, self._claim_lanes())
@@ -236,17 +228,12 @@ class Worker:
         return None
 
     def _pause_before(self, claim: Claim) -> float:
-        """Seconds to wait before a try that is made alone: since the death before, and for another
-        one that runs.
-        """
-        if not _is_alone(claim):
-            return 0.0
-        if claim.died:
-            return PAUSES[claim.tries] * self._lease_seconds
-        is_free = not any(
-            _is_alone(held.claim) for held in self._held.values() if held.turn is not None
+        return pause_before(
+            claim,
+            lease_seconds=self._lease_seconds,
+            lived=asyncio.get_running_loop().time() - self._began,
+            is_free=not any(held.is_suspect for held in self._held.values()),
         )
-        return 0.0 if is_free else RETRY_SECONDS
 
     async def _hand_back(self, claim: Claim, seconds: float) -> None:
         try:
@@ -271,16 +258,22 @@ class Worker:
         run.record.require_lease()
         if batch.overtaken:
             return await self._frontend.skip_superseded(batch, run)
-        if batch.claim.tries > MAX_TRIES:
+        if is_guilty(batch.claim):
             return await self._frontend.give_up(batch, run)
+        held = self._held[batch.claim.lane]
+        held.is_suspect = is_suspect(batch.claim)
+        try:
+            if held.is_suspect:
+                await self._inbox.run_alone(batch.claim)
+            return await self._run(batch, run, held)
+        finally:
+            held.turn, held.is_suspect = None, False
+
+    async def _run(self, batch: Batch, run: Run, held: _RunningLane) -> State:
         if batch.entries[0].kind != "content":
             return await self._frontend.run_command(batch, run)
-        held = self._held[batch.claim.lane]
-        held.claim, held.turn, held.stop = batch.claim, batch.turn, run.stop
-        try:
-            return await self._frontend.answer(batch, run)
-        finally:
-            held.turn = None
+        held.turn, held.stop = batch.turn, run.stop
+        return await self._frontend.answer(batch, run)
 
     # ---------------------------------------------------------------------------- all lanes at once
 
@@ -299,21 +292,9 @@ class Worker:
                     held.stop.set()
 
 
-def _is_alone(claim: Claim) -> bool:
-    """Whether this try is made beside no other of its kind."""
-    return SHARED_TRIES < claim.tries <= MAX_TRIES
-
-
-async def _every(seconds: float, operation: Callable[[], Awaitable[None]]) -> None:
-    """Do it again and again.
-
-    A store that does not answer is asked again; meanwhile leases run out by themselves.
-    """
-    while True:
-        await asyncio.sleep(seconds)
-        try:
-            await operation()
-        except StoreError as failure:
-            log.warning("the inbox cannot be asked: %s", failure)
-        except Exception:  # leases must be renewed whatever this was
-            log.exception("the inbox was asked in vain")
+def _log_failure(failure: Exception) -> None:
+    """A store that does not answer is asked again; meanwhile leases run out by themselves."""
+    if isinstance(failure, StoreError):
+        log.warning("the inbox cannot be asked: %s", failure)
+    else:
+        log.error("the inbox was asked in vain", exc_info=failure)

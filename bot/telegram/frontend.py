@@ -141,9 +141,9 @@ class TelegramFrontend:
     async def give_up(self, batch: Batch, run: Run) -> State:
         """Apologise for a message whose handling keeps breaking the process."""
         log.error(
-            "update %d has broken the process %d times and is parked",
+            "update %d has ended %d processes that ran it alone and is parked",
             batch.turn,
-            batch.claim.tries - 1,
+            batch.claim.deaths_alone,
         )
 
         async def work(reply: TelegramReply) -> None:

@@ -125,12 +125,12 @@ class Office:
     async def drop(self, lane, edit):
         raise AssertionError("nobody presses a button here")
 
-    async def batch(self, *, tries=1, is_retry=False, overtaken=False):
+    async def batch(self, *, overtaken=False, **claim):
         """What was sent since the last one."""
         updates = await self.bot.get_updates(timeout=0)
         await self.bot.get_updates(updates[-1].update_id + 1, timeout=0)
         entries = tuple(self.entry(update) for update in updates)
-        return Batch(Claim(entries[0].lane.id, 1, tries, is_retry), entries, overtaken=overtaken)
+        return Batch(Claim(entries[0].lane.id, 1, **claim), entries, overtaken=overtaken)
 
     def entry(self, update):
         sender, kind = identify(update), kind_of(update, self.account)
@@ -308,13 +308,14 @@ async def test_a_message_that_keeps_breaking_the_process_gets_an_apology_and_a_l
     office, anna, caplog
 ):
     anna.says("boom")
-    batch = await office.batch(tries=4)
+    batch = await office.batch(tries=6, deaths_alone=3)
     assert await office.carry_out("give_up", batch) == "dead"
     assert anna.chat.text == text("turn_buried", "en")
     assert [button.data for button in anna.chat.answers[-1].buttons] == [f"retry:{batch.turn}"]
     [record] = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert (
-        record.getMessage() == f"update {batch.turn} has broken the process 3 times and is parked"
+        record.getMessage()
+        == f"update {batch.turn} has ended 3 processes that ran it alone and is parked"
     )
 
 

@@ -218,6 +218,40 @@ async def test_the_tries_begin_anew_with_the_entry_after_a_finished_one(processe
     assert (await processes.here.claim(())).tries == 2
 
 
+async def test_only_a_death_while_an_entry_ran_alone_counts_against_it(processes):
+    """Not one between a claim and its return, nor a run that its process survived."""
+    await processes.here.put(entry(1))
+    for _ in range(4):
+        await dies(processes, processes.here)
+    survived = await processes.here.claim(())
+    await processes.here.run_alone(survived)
+    await processes.here.hand_back(survived)
+    assert (await dies(processes, processes.there)).deaths_alone == 0
+
+    ran = await processes.here.claim(())
+    await processes.here.run_alone(ran)
+    processes.let_lease_end()
+    claim = await processes.there.claim(())
+    assert claim.deaths_alone == 1
+    with pytest.raises(LaneLost):
+        await processes.here.run_alone(ran)
+    await processes.there.hand_back(claim)
+    assert (await dies(processes, processes.there)).deaths_alone == 1
+
+
+async def test_deaths_are_forgotten_with_the_entry_that_was_run(processes):
+    await processes.here.put(entry(1), new(2))
+    for _ in range(3):
+        await dies(processes, processes.here)
+    claim = await processes.here.claim(())
+    await processes.here.run_alone(claim)
+    going_on = await processes.here.finish(await processes.here.next(claim), "done")
+    assert going_on.deaths_alone == 0
+    await processes.here.hand_back(claim)
+
+    assert (await processes.there.claim(())).deaths_alone == 0
+
+
 async def test_a_lane_that_was_emptied_begins_with_its_first_try(processes):
     await processes.here.put(entry(1))
     for _ in range(3):

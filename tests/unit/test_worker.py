@@ -17,7 +17,8 @@ from bot.inbox import Entry
 from bot.ops.clock import ManualClock
 from bot.owner import Lane, Owner, Place
 from bot.store.memory.inbox import MemoryInbox, MemoryRecord
-from bot.worker import LOST_SECONDS, MAX_TRIES, RETRY_SECONDS, SHARED_TRIES, Worker
+from bot.suspects import MAX_DEATHS_ALONE, PAUSES, RETRY_SECONDS, SHARED_TRIES
+from bot.worker import LOST_SECONDS, Worker
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))
@@ -38,8 +39,9 @@ class Ledger(MemoryInbox):
         super().__init__(self.clock)
         self.finished = []
         self.handed_back = []
+        self.alone = []
         self.tries = 1
-        self.died = False
+        self.died, self.deaths_alone = False, 0
         self.lost = set()
         self.expired, self.recorded = False, asyncio.Event()
         self.gate = asyncio.Event()
@@ -55,7 +57,10 @@ class Ledger(MemoryInbox):
         if claim is None:
             return None
         died, self.died = self.died, False
-        return replace(claim, tries=self.tries, died=died)
+        return replace(claim, tries=self.tries, died=died, deaths_alone=self.deaths_alone)
+
+    async def run_alone(self, claim):
+        self.alone.append(claim.lane)
 
     async def finish(self, batch, state):
         self.finished.append((tuple(waiting.id for waiting in batch.entries), state))
@@ -122,6 +127,8 @@ class CommandDependencies:
 
     async def run_command(self, batch, run):
         await self._note("obeyed", (batch.entries[0].id,))
+        if (gate := self.gates.get(batch.turn)) is not None:
+            await gate.wait()
         return "done"
 
     async def give_up(self, batch, run):
@@ -387,7 +394,7 @@ async def test_messages_that_are_likely_to_be_followed_are_waited_for_without_a_
 async def test_a_message_that_keeps_breaking_the_process_is_buried_and_the_next_one_answered():
     """The try after the last is an apology; what waits behind it is not punished."""
     inbox, needs = Ledger(), CommandDependencies()
-    inbox.tries = MAX_TRIES + 1
+    inbox.tries, inbox.deaths_alone = 9, MAX_DEATHS_ALONE
     await inbox.put(entry(1))
     await inbox.put(entry(2))
     async with working(needs, inbox):
@@ -402,7 +409,7 @@ async def test_what_was_overtaken_is_declined_after_any_number_of_tries():
     the model.
     """
     inbox, needs = Ledger(), CommandDependencies()
-    inbox.tries = MAX_TRIES + 1
+    inbox.tries, inbox.deaths_alone = 9, MAX_DEATHS_ALONE
     for waiting in (entry(1), entry(2), entry(3, kind="command", cancels=True)):
         await inbox.put(waiting)
     async with working(needs, inbox):
@@ -411,39 +418,58 @@ async def test_what_was_overtaken_is_declined_after_any_number_of_tries():
     assert needs.log == [("declined", (1, 2)), ("obeyed", (3,))]
 
 
-async def test_two_last_tries_are_not_made_side_by_side():
-    """C5: what runs beside a message that breaks the process loses its tries with it, but not the
-    last one.
-    """
+SUSPECT = SHARED_TRIES + 1
+
+
+@pytest.mark.parametrize("kind", ["content", "command"])
+async def test_two_suspects_do_not_run_side_by_side(kind):
+    """C5: what runs beside an entry that breaks the process loses two tries with it, no more."""
     inbox, needs = Ledger(), CommandDependencies()
-    inbox.tries = MAX_TRIES
+    inbox.tries = SUSPECT
     gate = needs.hold(1)
-    async with working(needs, inbox):
-        await inbox.put(entry(1, ANNA))
-        await needs.until(("begun", (1,)))
+    async with working(needs, inbox, lease_seconds=0.05):
+        await inbox.put(entry(1, ANNA, kind))
+        await needs.until(("begun" if kind == "content" else "obeyed", (1,)))
+        before = len(inbox.handed_back)
         await inbox.put(entry(2, BORIS))
         async with asyncio.timeout(5):
-            while not inbox.handed_back:  # noqa: ASYNC110 - a plain list of a fake
+            while len(inbox.handed_back) < before + 3:  # noqa: ASYNC110 - a plain list of a fake
                 await asyncio.sleep(0)
         assert ("begun", (2,)) not in needs.log
         gate.set()
-        await needs.until(("answered", (1,)), ("answered", (2,)))
+        await needs.until(("answered", (2,)))
 
-    assert set(inbox.handed_back) == {(BORIS.id, RETRY_SECONDS)}
+    assert (BORIS.id, RETRY_SECONDS) in inbox.handed_back
+    assert sorted(inbox.alone) == [ANNA.id, BORIS.id]
 
 
-async def test_a_try_that_is_made_alone_waits_longer_after_each_death():
-    """A short storm of kills from outside cannot use the tries up, and nobody else waits for it."""
-    pauses = []
-    for tries in range(1, MAX_TRIES + 2):
-        inbox, needs = Ledger(), CommandDependencies()
-        inbox.tries, inbox.died = tries, True
+@pytest.mark.parametrize("deaths", range(MAX_DEATHS_ALONE))
+async def test_a_suspect_waits_longer_after_each_death(deaths):
+    """A short storm of kills from outside cannot use its tries up."""
+    inbox, needs = Ledger(), CommandDependencies()
+    inbox.tries, inbox.died, inbox.deaths_alone = SUSPECT, True, deaths
+    await inbox.put(entry(1))
+    async with working(needs, inbox, lease_seconds=0.05):
+        await needs.until(("answered", (1,)))
+
+    first, *later = [seconds for _, seconds in inbox.handed_back]
+    assert first == pytest.approx(PAUSES[deaths] * 0.05)
+    assert later == sorted(later, reverse=True)
+    assert inbox.alone == [ANNA.id]
+
+
+async def test_a_young_process_runs_no_suspect():
+    """What dies anyway, every few seconds, tells nothing of what it ran."""
+    inbox, needs = Ledger(), CommandDependencies()
+    inbox.tries, inbox.deaths_alone = SUSPECT, 2
+    async with working(needs, inbox, lease_seconds=15):
         await inbox.put(entry(1))
-        async with working(needs, inbox, lease_seconds=15):
-            await needs.until(("buried" if tries > MAX_TRIES else "answered", (1,)))
-        pauses.append([seconds for _, seconds in inbox.handed_back])
+        async with asyncio.timeout(5):
+            while len(inbox.handed_back) < 3:  # noqa: ASYNC110 - a plain list of a fake
+                await asyncio.sleep(0)
 
-    assert pauses == [[], [], [15], [30], [90], []]
+    assert needs.log == []
+    assert all(80 < seconds <= PAUSES[2] * 15 for _, seconds in inbox.handed_back[:3])
 
 
 async def test_shared_tries_are_made_side_by_side():
@@ -458,14 +484,6 @@ async def test_shared_tries_are_made_side_by_side():
         gate.set()
 
     assert inbox.handed_back == []
-
-
-async def test_the_last_try_is_a_try():
-    inbox, needs = Ledger(), CommandDependencies()
-    inbox.tries = MAX_TRIES
-    await inbox.put(entry(1))
-    async with working(needs, inbox):
-        await needs.until(("answered", (1,)))
 
 
 # ------------------------------------------------------------------------------------------- leases

@@ -87,6 +87,9 @@ class MemoryInbox:
     async def next(self, claim: Claim) -> Batch | None:
         return next_batch(claim, self._queues[claim.lane].waiting, self._clock.now())
 
+    async def run_alone(self, claim: Claim) -> None:
+        """Nothing here outlives a death."""
+
     async def finish(self, batch: Batch, state: State) -> Claim:
         queue = self._queues[batch.claim.lane]
         for entry in batch.entries:
@@ -98,7 +101,7 @@ class MemoryInbox:
         (self._unreachable.add if state == "refused" else self._unreachable.discard)(
             batch.claim.lane
         )
-        return replace(batch.claim, tries=1, unreachable=state == "refused")
+        return replace(batch.claim, tries=1, deaths_alone=0, unreachable=state == "refused")
 
     async def release(self, claim: Claim) -> Claim | None:
         if self._queues[claim.lane].waiting:

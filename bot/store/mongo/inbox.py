@@ -196,6 +196,7 @@ class MongoInbox:
             tries=before["tries"] + 1,
             is_retry=before["leaseBy"] is not None,
             died=before["leaseBy"] not in (None, UNSETTLED),
+            deaths_alone=before.get("deathsAlone", 0),
             arrivals=before["arrivals"],
             share=before.get("share"),
             unreachable=before.get("unreachable", False),
@@ -239,7 +240,7 @@ class MongoInbox:
         async with self.calls:
             released = await self._lanes.update_one(
                 {"_id": claim.lane, "fence": claim.fence, "arrivals": claim.arrivals},
-                [{"$set": free}, {"$unset": "cancel"}],
+                [{"$set": free}, {"$unset": ["cancel", "deathsAlone"]}],
             )
         if released.matched_count:
             self._let_go(claim)
@@ -256,7 +257,14 @@ class MongoInbox:
         self._let_go(claim)
         until = {"$add": ["$$NOW", int(seconds * 1000)]}
         left = UNSETTLED if claim.is_retry else None
-        free = {"ready": True, "leaseBy": left, "leaseUntil": until, "tries": ONE_LESS}
+        is_over = {"$gt": ["$deathsAlone", claim.deaths_alone]}
+        free = {
+            "ready": True,
+            "leaseBy": left,
+            "leaseUntil": until,
+            "tries": ONE_LESS,
+            "deathsAlone": {"$cond": [is_over, claim.deaths_alone, "$deathsAlone"]},
+        }
         async with within(PROMPTLY), self.calls:
             await self._lanes.update_one(
                 {"_id": claim.lane, "fence": claim.fence}, [{"$set": free}]
@@ -280,6 +288,13 @@ class MongoInbox:
             return await self.next(claim)
         return next_batch(claim, [entry for entry in read.values() if entry], self._clock.now())
 
+    async def run_alone(self, claim: Claim) -> None:
+        where = {"_id": claim.lane, "fence": claim.fence}
+        async with self.calls:
+            counted = await self._lanes.update_one(where, {"$inc": {"deathsAlone": 1}})
+        if not counted.matched_count:
+            raise LaneLost
+
     async def finish(self, batch: Batch, state: State) -> Claim:
         claim, ids = batch.claim, [entry.id for entry in batch.entries]
         await self._end(claim, ids, state)
@@ -289,11 +304,11 @@ class MongoInbox:
             )
         if claim.tries > 1:
             # The entry that was tried so often is gone; the next one starts from the beginning.
-            await self._change(claim, {}, {"$set": {"tries": 1}})
+            await self._change(claim, {}, {"$set": {"tries": 1}, "$unset": {"deathsAlone": ""}})
         is_lost = state == "refused"
         if is_lost != claim.unreachable:
             await self._change(claim, {}, {"$set": {"unreachable": is_lost}})
-        return replace(claim, tries=1, unreachable=is_lost)
+        return replace(claim, tries=1, deaths_alone=0, unreachable=is_lost)
 
     async def _end(self, claim: Claim, ids: Sequence[int], state: State) -> None:
         if not self.holds(claim):

@@ -204,6 +204,7 @@ LANES: Rule = {
             "leaseUntil": _DATE,
             "fence": _COUNT,
             "tries": _COUNT,
+            "deathsAlone": _COUNT,
             "cancel": _record(before=_INT),
             "uncertain": _INT,
             "acted": _list(_INT),

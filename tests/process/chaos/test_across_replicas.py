@@ -11,8 +11,8 @@ from collections import Counter
 
 import pytest
 
+from bot.suspects import MAX_DEATHS_ALONE, SHARED_TRIES
 from bot.texts import text
-from bot.worker import MAX_TRIES
 from tests.process.chaos.ledger import read
 from tests.process.chaos.town import hooked, thinks
 from tests.process.chaos.verdict import BURIED, DECLINED, INTERRUPTED, judge
@@ -152,7 +152,8 @@ async def test_a_message_that_breaks_every_process_is_parked_with_one_apology(ca
         verdict = judge(read(town))
         states = [entry["state"] for entry in town.database["inbox"].find({}).sort("_id", 1)]
 
-    assert sum(replica.text.count("Killed by poison") for replica in town.replicas) == MAX_TRIES
+    deaths = sum(replica.text.count("Killed by poison") for replica in town.replicas)
+    assert deaths == SHARED_TRIES + MAX_DEATHS_ALONE
     assert states == ["dead", "done", "done"]
     assert [sent.text for sent in anna.chat.answers] == [BURIED, "a5001x1."]
     assert verdict.fates == {"answered": 2}
@@ -171,7 +172,7 @@ async def test_who_is_answered_beside_a_message_that_breaks_every_process_is_not
         await town.begun(len(crowd))
         town.command(town.person(ANNA), "poison")
         await first.ends(30)
-        for _ in range(MAX_TRIES - 1):
+        for _ in range(SHARED_TRIES + MAX_DEATHS_ALONE - 1):
             [again] = await town.start(mutant="dies_of_poison")
             await again.ends(60)
             town.claude.faults.clear()
