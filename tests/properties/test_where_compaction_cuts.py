@@ -6,11 +6,19 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.compaction.cutting import TAIL_SHARE, CompactionPolicy, removable_messages
-from tests.builders import message
+from bot.compaction.cutting import (
+    MAX_CHARS,
+    TAIL_SHARE,
+    CompactionPolicy,
+    is_full,
+    removable_messages,
+)
+from bot.store import turn_documents
+from tests.builders import message, session, text
 
 turn_lengths = st.lists(st.integers(min_value=1, max_value=9), min_size=0, max_size=40)
 policy = st.builds(
@@ -73,3 +81,17 @@ def test_no_more_is_covered_than_needed(messages, limits):
         larger = [entry for entry in messages if entry.turn >= old[-1].turn]
         too_many = len(larger) > limits.keep_messages
         assert too_many or sum(entry.tokens for entry in larger) > TAIL_SHARE * limits.tokens
+
+
+@pytest.mark.parametrize("letters", ["x", "xyz", "x y\n"])
+def test_room_is_made_before_the_store_would_refuse_a_session(letters):
+    """C126: not one character earlier than the limit says, and with a longest answer still to
+    come.
+    """
+    plain = len(str(text("")["type"]))
+    whole = (letters * MAX_CHARS)[: MAX_CHARS - plain]
+    fits, too_much = (session(messages=[message(0, words=words)]) for words in (whole, whole + "x"))
+    policy = CompactionPolicy()
+    assert not is_full(fits, policy, prompt=0)
+    assert is_full(too_much, policy, prompt=0)
+    assert MAX_CHARS <= 0.75 * turn_documents.MAX_BYTES

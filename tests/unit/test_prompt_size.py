@@ -97,6 +97,15 @@ def test_one_odd_report_changes_little(reported):
     assert 0.6 <= (estimator.expected(of, 1000) - of.prompt.tokens) / 1600 <= 1.3
 
 
+@pytest.mark.parametrize(("tokens", "teaches"), [(14, False), (15, True)])
+def test_only_a_turn_of_thirty_tokens_teaches_the_ratio(tokens, teaches):
+    """What a model adds to each message would be taken for the price of its words."""
+    estimator, of = taught()
+    known = estimator.ratio(of)
+    estimator.learn(of, turn(of, tokens, of.prompt.tokens + 300))
+    assert (estimator.ratio(of) != known) is teaches
+
+
 def test_each_model_has_its_own_scale():
     estimator, of = taught()
     other = replace(of, prompt=PromptSize(5000, 0, "local"))

@@ -307,6 +307,27 @@ async def test_what_arrives_without_a_hint_is_found_by_looking(monkeypatch):
         await needs.until(("answered", (1,)))
 
 
+async def test_a_worker_with_nothing_to_do_does_not_ask_again_and_again():
+    """What let it go on once is over with the next claim, which finds nothing."""
+
+    class Counting(Ledger):
+        claims = 0
+
+        async def claim(self, busy, full_shares=()):
+            self.claims += 1
+            return await super().claim(busy, full_shares)
+
+    inbox, needs = Counting(), CommandDependencies()
+    async with working(needs, inbox, owner_lanes=1):
+        await inbox.put(entry(1))
+        await needs.until(("answered", (1,)))
+        await turns_of_the_loop(50)
+        asked_before = inbox.claims
+        await turns_of_the_loop(500)
+        assert asked_before > 1
+        assert inbox.claims - asked_before <= 1
+
+
 # ------------------------------------------------------------------------------------------ not now
 
 
