@@ -1,4 +1,4 @@
-"""The command line: `bot run`, `bot demo`, `bot check`, `bot dead`.
+"""The command line: `bot run`, `bot demo`, `bot check`, `bot dead`, `bot --version`.
 
 An operator's mistake is one sentence on standard error and a non-zero exit code, never a traceback:
 whatever goes wrong before the bot works is a StartError. A vendor package is imported only once the
@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from importlib import metadata
 from pathlib import Path
 
 from bot.errors import StartError
@@ -56,7 +57,7 @@ async def run(_options: argparse.Namespace) -> int:
 
 
 async def demo(options: argparse.Namespace) -> int:
-    """Show the whole bot in a browser, on stand-ins, until told to stop."""
+    """Show the whole bot in a browser, on stand-ins, until it is told to stop."""
     try:
         from bot.demo import demo, folder  # noqa: PLC0415 - only the demo needs the stand-ins
     except ModuleNotFoundError as missing:
@@ -71,7 +72,7 @@ async def demo(options: argparse.Namespace) -> int:
 
 
 async def check(options: argparse.Namespace) -> int:
-    """Say what in the database is not as it should be, and mend it where asked to."""
+    """Report each difference between the database and its schema; with --repair, remove it."""
     settings = _settings()
     from bot import app  # noqa: PLC0415 - as above
 
@@ -89,9 +90,7 @@ async def check(options: argparse.Namespace) -> int:
 
 
 async def dead(options: argparse.Namespace) -> int:
-    """Name the messages that were given up, without a word of them; or have some of them tried
-    again.
-    """
+    """List the messages that were given up, without their words, or queue some of them again."""
     settings = _settings()
     from bot import app  # noqa: PLC0415 - as above
 
@@ -114,9 +113,7 @@ Command = Callable[[argparse.Namespace], Awaitable[int]]
 
 
 def _settings() -> Settings:
-    """The settings of a command that needs a bot's; from now on its log lines keep their
-    secrets.
-    """
+    """Read the settings from the environment and set up logs that hide the secrets in them."""
     settings = Settings.read(os.environ)
     logs.configure(settings.log_level, settings.log_format, settings.secrets)
     return settings
@@ -126,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bot", description="A Telegram AI chatbot whose Sessions live in MongoDB."
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add(commands, "run", run, "answer people until told to stop")
     showing = _add(
@@ -164,6 +162,14 @@ def _parser() -> argparse.ArgumentParser:
         help="have these tried again by a running bot",
     )
     return parser
+
+
+def _version() -> str:
+    """The version of the installed package; "unknown" where a bare folder is run."""
+    try:
+        return metadata.version("bot")
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def _port(text: str) -> int:

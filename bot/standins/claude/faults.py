@@ -1,27 +1,25 @@
-"""Everything that goes wrong between us and a model provider, on demand:
-`server.faults.next(Fault.overloaded())`.
+"""Everything that can go wrong between a client and a model provider.
 
 A fault either replies instead of the model (`reply`), changes the answer (`twist`: the odd stop
-reasons), or changes the steps of the stream (`bend`). A fault that leaves the client without a
-usable answer does not use up a scripted one, so the retry gets it. Bends need a stream and wait for
-one.
+reasons) or changes the steps of the stream (`bend`). A fault that leaves the client without a
+usable answer does not use up a scripted one, so that the retry gets it. `fault_schedule` decides
+which request meets which fault.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import cycle
 
-from bot.standins.claude.answers import Answer, Json, Piece, Text, ToolCall, Whole
+from bot.standins.claude.answers import Answer, Piece, Text, ToolCall, Whole
+from bot.standins.claude.bends import changed_delta, first_deltas, with_pings
 from bot.standins.claude.garbled import garbled
 from bot.standins.claude.refusals import ERROR_TYPES, error_body
-from bot.standins.claude.stream import Chunk, Drop, Event, Stall, Step, Wait, delta_places, event
+from bot.standins.claude.stream import Chunk, Drop, Event, Stall, Step
 
 Bend = Callable[[Sequence[Step]], Iterable[Step]]
 Twist = Callable[[Answer], Answer]
-When = Callable[[Json], bool]
 
 HTML = "<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>"
 FAULT_ID = "req_fault"
@@ -40,11 +38,6 @@ SEARCH = (
     ),
     Whole({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_01pause", "content": []}),
 )
-
-
-def any_request(_body: Json) -> bool:
-    """Every request."""
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +155,8 @@ class Fault:
             {"type": "error", "error": {"type": kind, "message": kind}, "request_id": FAULT_ID},
         )
         return cls(
-            "error event", bend=lambda steps: [*(_first(steps, after) if after else ()), failure]
+            "error event",
+            bend=lambda steps: [*(first_deltas(steps, after) if after else ()), failure],
         )
 
     @classmethod
@@ -170,12 +164,12 @@ class Fault:
         """The connection breaks after so many deltas of a kind, or before the first block where
         none is so many.
         """
-        return cls("dropped", bend=lambda steps: [*_first(steps, after, inside), Drop()])
+        return cls("dropped", bend=lambda steps: [*first_deltas(steps, after, inside), Drop()])
 
     @classmethod
     def stalled(cls, *, after: int = 2, inside: str = "text_delta") -> Fault:
         """As `dropped`, but the connection stays open and nothing more comes."""
-        return cls("stalled", bend=lambda steps: [*_first(steps, after, inside), Stall()])
+        return cls("stalled", bend=lambda steps: [*first_deltas(steps, after, inside), Stall()])
 
     @classmethod
     def dropped_at_the_end(cls) -> Fault:
@@ -187,16 +181,16 @@ class Fault:
     @classmethod
     def pinging(cls, *, after: int = 2, every: float = 0.05) -> Fault:
         """A stall that a read timeout does not see, because pings go on."""
-        return cls("pinging", bend=lambda steps: _pings(_first(steps, after), every))
+        return cls("pinging", bend=lambda steps: with_pings(first_deltas(steps, after), every))
 
     @classmethod
     def ends_early(cls, *, after: int = 2) -> Fault:
-        return cls("ends early", bend=lambda steps: _first(steps, after))
+        return cls("ends early", bend=lambda steps: first_deltas(steps, after))
 
     @classmethod
     def ends_in_call(cls) -> Fault:
         """The stream ends inside the JSON of a tool call."""
-        return cls("ends in call", bend=lambda steps: _first(steps, 4, "input_json_delta"))
+        return cls("ends in call", bend=lambda steps: first_deltas(steps, 4, "input_json_delta"))
 
     @classmethod
     def empty(cls) -> Fault:
@@ -207,12 +201,13 @@ class Fault:
         broken = Chunk(
             b'event: content_block_delta\ndata: {"type": "content_block_delta", "ind\n\n'
         )
-        return cls("bad event json", bend=lambda steps: [*_first(steps, 1), broken])
+        return cls("bad event json", bend=lambda steps: [*first_deltas(steps, 1), broken])
 
     @classmethod
     def wrong_index(cls) -> Fault:
         return cls(
-            "wrong index", bend=lambda steps: _changed(steps, "", lambda body: {**body, "index": 7})
+            "wrong index",
+            bend=lambda steps: changed_delta(steps, lambda body: {**body, "index": 7}),
         )
 
     @classmethod
@@ -266,70 +261,7 @@ class Fault:
         )
 
 
-def _first(steps: Sequence[Step], count: int, kind: str = "text_delta") -> list[Step]:
-    """The steps up to and including that many deltas of a kind."""
-    places = delta_places(steps, kind)[:count]
-    return list(steps[: places[-1] + 1] if places else steps[:1])
-
-
-def _pings(steps: Sequence[Step], every: float) -> Iterator[Step]:
-    yield from steps
-    yield from cycle((Wait(every), event("ping")))
-
-
-def _changed(steps: Sequence[Step], kind: str, change: Callable[[Json], Json]) -> list[Step]:
-    """The steps with the first delta (of a kind, where given) changed."""
-    kinds = (kind,) if kind else ("text_delta", "input_json_delta", "thinking_delta")
-    places = sorted(place for one in kinds for place in delta_places(steps, one))[:1]
-    return [
-        Event(step.name, change(step.body)) if place in places and isinstance(step, Event) else step
-        for place, step in enumerate(steps)
-    ]
-
-
 def _cut_call(answer: Answer) -> Answer:
     words: tuple[Piece, ...] = tuple(block for block in answer.blocks if isinstance(block, Text))
     name = answer.calls[0].name if answer.calls else "transfer"
     return Answer((*words, ToolCall(name, {"amount": 1000}, partial=CUT_JSON)), stop="max_tokens")
-
-
-@dataclass(slots=True)
-class _Planned:
-    fault: Fault
-    when: When
-    times: int | None
-
-
-class Faults:
-    """The schedule of what goes wrong, first planned, first served."""
-
-    def __init__(self) -> None:
-        self._planned: list[_Planned] = []
-        self.pace = 0.0
-
-    def next(self, *faults: Fault, when: When = any_request, times: int | None = 1) -> None:
-        """Let each fault happen to that many requests (None: to all) that satisfy `when`."""
-        self._planned.extend(_Planned(fault, when, times) for fault in faults)
-
-    def slow(self, seconds_per_piece: float) -> None:
-        """Answer slowly, piece by piece, until told otherwise."""
-        self.pace = seconds_per_piece
-
-    def clear(self) -> None:
-        """Everything works again."""
-        self._planned.clear()
-        self.pace = 0.0
-
-    def take(self, body: Json) -> Fault | None:
-        """What goes wrong with this request."""
-        for planned in self._planned:
-            if planned.when(body) and (body.get("stream") or planned.fault.bend is None):
-                return self._use(planned)
-        return None
-
-    def _use(self, planned: _Planned) -> Fault:
-        if planned.times is not None:
-            planned.times -= 1
-            if not planned.times:
-                self._planned.remove(planned)
-        return planned.fault

@@ -24,7 +24,8 @@ from bot.standins.claude.answers import Answer, Json
 from bot.standins.claude.cache import PromptCache, PromptUsage
 from bot.standins.claude.connector import check_connector
 from bot.standins.claude.exchange import BODY_BYTES, HttpExchange, admit, body_of
-from bot.standins.claude.faults import Fault, Faults
+from bot.standins.claude.fault_schedule import Faults
+from bot.standins.claude.faults import Fault
 from bot.standins.claude.finish import fitted, output_tokens, signed, stopped, thoughtless
 from bot.standins.claude.journal import Exchange, Journal
 from bot.standins.claude.models import Offer, card, standard_offers
