@@ -33,8 +33,9 @@ from bot.settings import Settings
 from bot.store.mongo.admin import sweep_archive
 from bot.store.mongo.corrections import MongoCorrections
 from bot.store.mongo.dead_letters import try_again
-from bot.store.mongo.inbox import LeaseOwner, MongoInbox
+from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.leases import MongoLease
+from bot.store.mongo.queries import LeaseOwner
 from bot.store.mongo.store import Store
 from bot.telegram.clock_skew import ClockSkew
 from bot.telegram.commands import table

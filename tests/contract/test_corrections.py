@@ -14,7 +14,8 @@ from bot.owner import Lane, Owner, Place
 from bot.ports import Correction
 from bot.session import CompactionState, Summary, words
 from bot.store.mongo.corrections import MongoCorrections
-from bot.store.mongo.inbox import LeaseOwner, MongoInbox
+from bot.store.mongo.inbox import MongoInbox
+from bot.store.mongo.queries import LeaseOwner
 from tests.builders import (
     ANNA,
     ANNAS_CHAT,

@@ -13,7 +13,8 @@ import pytest
 from bot.inbox import Entry
 from bot.ops.clock import ManualClock
 from bot.store.mongo.dead_letters import DeadLetter, dead_letters, requeue, try_again
-from bot.store.mongo.inbox import LeaseOwner, MongoInbox
+from bot.store.mongo.inbox import MongoInbox
+from bot.store.mongo.queries import LeaseOwner
 from tests.builders import ANNA, BORIS, NOON, lane
 
 ANNAS, BORIS_LANE = lane(ANNA), lane(BORIS)

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.ops.http_server import HttpServer
-from bot.store.mongo.inbox import LeaseOwner, MongoInbox
+from bot.store.mongo.inbox import MongoInbox
+from bot.store.mongo.queries import LeaseOwner
 from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.membership import Membership
 from bot.telegram.inbound.parsing import Account

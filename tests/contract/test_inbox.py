@@ -12,7 +12,8 @@ import pytest
 from bot.inbox import Effect, Entry
 from bot.owner import Lane, Owner, Place
 from bot.store.memory.inbox import MemoryInbox
-from bot.store.mongo.inbox import LeaseOwner, MongoInbox
+from bot.store.mongo.inbox import MongoInbox
+from bot.store.mongo.queries import LeaseOwner
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))

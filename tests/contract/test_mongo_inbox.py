@@ -17,9 +17,10 @@ from pymongo.errors import WriteError
 from bot.errors import LaneLost, StoreUnavailable
 from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
-from bot.store.mongo import inbox as mongo_inbox
+from bot.store.mongo import arrivals
 from bot.store.mongo.driver_gate import DriverGate, Uncertain
-from bot.store.mongo.inbox import NEVER, LeaseOwner, MongoInbox
+from bot.store.mongo.inbox import MongoInbox
+from bot.store.mongo.queries import NEVER, LeaseOwner
 from bot.store.mongo.turn_records import UNCERTAIN
 from tests.builders import NOON
 
@@ -140,7 +141,7 @@ async def test_a_holder_knows_by_its_own_clock_that_its_lease_may_be_over(proces
     record = inbox.record(await inbox.next(claim))
     record.require_lease()
     async with asyncio.timeout(5):
-        while inbox.holds(claim):  # noqa: ASYNC110 - time itself is waited for
+        while inbox._leases.is_valid(claim):  # noqa: ASYNC110 - time itself is waited for
             await asyncio.sleep(0.02)
     with pytest.raises(LaneLost):
         record.require_lease()
@@ -167,7 +168,7 @@ async def test_a_process_that_wakes_up_finishes_nothing(processes):
     claim = await claimed(frozen, entry(1), entry(2))
     batch = await frozen.next(claim)
     async with asyncio.timeout(5):
-        while frozen.holds(claim):  # noqa: ASYNC110 - time itself is waited for
+        while frozen._leases.is_valid(claim):  # noqa: ASYNC110 - time itself is waited for
             await asyncio.sleep(0.02)
     later = await processes.there.claim(())
     assert [waiting.id for waiting in (await processes.there.next(later)).entries] == [1]
@@ -373,7 +374,7 @@ async def test_telegram_does_not_wait_long_for_a_store_that_does_not_answer(
     """C12: neither in line, behind calls that wait as well, nor for the server; what comes again is
     taken.
     """
-    monkeypatch.setattr(mongo_inbox, "PROMPTLY", 0.3)
+    monkeypatch.setattr(arrivals, "PROMPTLY", 0.3)
     stuck = processes.process("stuck", calls=DriverGate(at_once=2))
     where = {"failCommands": ["insert"], "namespace": f"{processes.store.database.name}.inbox"}
     block = {"blockConnection": True, "blockTimeMS": 1200}

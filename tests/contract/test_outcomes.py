@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import pytest
 
 from bot.errors import SessionGone, StoreError, StoreUnavailable
+from bot.store.mongo.commits import RetryPolicy
 from bot.store.mongo.driver_gate import DriverGate, Uncertain
-from bot.store.mongo.sessions import MongoSessions, RetryPolicy
+from bot.store.mongo.sessions import MongoSessions
 from tests.builders import ANNA, ANNAS_CHAT, GROUP, LIFETIME, NOON, closed_turn, session
 
 IMPATIENT = RetryPolicy(seconds=2, pauses=(0,) * 5)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pymongo.errors import WriteError
 
-from bot.store.mongo.inbox import LeaseOwner
 from bot.store.mongo.leases import MongoLease
+from bot.store.mongo.queries import LeaseOwner
 
 PAST = datetime(2000, 1, 1, tzinfo=UTC)
 

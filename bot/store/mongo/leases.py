@@ -11,7 +11,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.store.documents import Document
 from bot.store.mongo.driver_gate import DriverGate, Duplicate, within
-from bot.store.mongo.inbox import NEVER, LeaseOwner
+from bot.store.mongo.queries import NEVER, LeaseOwner
 
 
 class MongoLease:

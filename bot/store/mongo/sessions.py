@@ -1,47 +1,35 @@
 """Sessions in MongoDB: a load and a commit are one command each, and every filter carries the
 Owner.
 
-A commit is compare-and-set on `revision` and never an upsert, so a Session that was closed, erased
-or has expired cannot come back. Its outcome is unknown after a lost connection: what is stored is
-then read and decides, before the same write is tried again. A cancelled commit runs to its end,
-since stopping it half-way would only hide what became of it. What is not found in a group is looked
-for once more where Telegram may have moved that group. The same code runs over Motor, PyMongo Async
-and mongomock-motor.
+What is not found in a group is looked for once more where Telegram may have moved that group. The
+same code runs over Motor, PyMongo Async and mongomock-motor. The queries of the hot path are in
+`queries`, what becomes of a commit in `commits`.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 
-from bot.errors import AlreadyActive, SessionGone, StoreUnavailable
+from bot.errors import AlreadyActive
 from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Hit
 from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
-from bot.store import documents, turn_documents
+from bot.store import documents
 from bot.store.documents import Document
-from bot.store.filters import active, alive, id_in, owned, seen_from, text_matches
+from bot.store.filters import active, id_in, owned, seen_from, text_matches
+from bot.store.mongo import queries
 from bot.store.mongo.chats import MongoChats
-from bot.store.mongo.driver_gate import DriverGate, Duplicate, Uncertain, within
+from bot.store.mongo.commits import PATIENCE, Commits, RetryPolicy
+from bot.store.mongo.driver_gate import DriverGate, Duplicate
 
 T = TypeVar("T")
 
 _CLOSED = {"$set": {"status": "closed"}, "$inc": {"revision": 1}}
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How long a commit may take in all, and the pauses before each look at what became of it."""
-
-    seconds: float = 30.0
-    pauses: Sequence[float] = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0)
 
 
 class MongoSessions:
@@ -51,26 +39,26 @@ class MongoSessions:
         self,
         database: AsyncDatabase[Document],
         calls: DriverGate,
-        patience: RetryPolicy = RetryPolicy(),
+        patience: RetryPolicy = PATIENCE,
     ) -> None:
         self._sessions = database["sessions"]
         self._calls = calls
         self._chats = MongoChats(database, calls)
-        self._patience = patience
+        self._commits = Commits(self._sessions, calls, patience)
 
     async def load(
         self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
     ) -> Session | None:
-        living = alive(lifetime, at, now)
-        touched = {"$max": {"lastActive": now}}
         return await self._wherever(
-            owner, place, lambda here: self._change(active(owner, here) | living, touched)
+            owner,
+            place,
+            lambda here: self._change(*queries.load(owner, here, at, now, lifetime)),
         )
 
     async def inspect(
         self, owner: Owner, place: Place, *, unless_over: Alive | None = None
     ) -> Session | None:
-        living = _alive(unless_over)
+        living = queries.living(unless_over)
         return await self._wherever(
             owner, place, lambda here: self._look(active(owner, here) | living)
         )
@@ -105,12 +93,7 @@ class MongoSessions:
         return await self._wherever(owner, place, lambda here: self._delete(active(owner, here)))
 
     async def commit(self, owner: Owner, session: Session, turn: ClosedTurn) -> None:
-        turn = turn_documents.as_stored(turn)
-        turn_documents.require_room(session, turn)
-        where = owned(owner, _id=session.id, status="active", revision=session.revision)
-        if turn.replaces is not None:
-            where |= _unchanged_summary(session)
-        await _to_the_end(self._commit(owner, where, session, turn))
+        await self._commits.commit(owner, session, turn)
 
     async def replace_summary(
         self,
@@ -138,14 +121,9 @@ class MongoSessions:
     async def find_by_update_ids(
         self, owner: Owner, update_ids: Sequence[int], *, unless_over: Alive | None = None
     ) -> Session | None:
-        """Asked only after a crash, so it walks the Owner's few Sessions rather than cost each
-        commit an index.
-        """
-        known = {"turns": {"$in": [int(update_id) for update_id in update_ids]}}
+        where = queries.recover(owner, update_ids, unless_over)
         async with self._calls:
-            found = await self._sessions.find_one(
-                owned(owner) | known | _alive(unless_over), sort=[("lastActive", -1)]
-            )
+            found = await self._sessions.find_one(where, sort=[("lastActive", -1)])
         return documents.to_session(found) if found else None
 
     async def exists(self, owner: Owner, session_id: str) -> bool:
@@ -155,7 +133,7 @@ class MongoSessions:
             )
 
     async def seen_from(self, owner: Owner, place: Place, unless_over: Alive) -> Sequence[str]:
-        where = seen_from(owner, place) | _alive(unless_over)
+        where = seen_from(owner, place) | queries.living(unless_over)
         async with self._calls:
             found = await self._sessions.find(where, {"_id": 1}).to_list(None)
         return [document["_id"] for document in found]
@@ -189,7 +167,7 @@ class MongoSessions:
             found = await self._sessions.find_one_and_delete(where, {"_id": 1})
         return found["_id"] if found else None
 
-    async def _change(self, where: Document, update: Document) -> Session | None:
+    async def _change(self, where: Document, update: Document | list[Document]) -> Session | None:
         async with self._calls:
             found = await self._sessions.find_one_and_update(
                 where, update, return_document=ReturnDocument.AFTER
@@ -201,62 +179,7 @@ class MongoSessions:
             result = await self._sessions.update_one(where, update)
         return result.matched_count == 1
 
-    async def _commit(
-        self, owner: Owner, where: Document, session: Session, turn: ClosedTurn
-    ) -> None:
-        update = turn_documents.turn_update(session, turn)
-        async with within(self._patience.seconds):
-            try:
-                if not await self._update(where, update):
-                    raise SessionGone
-            except Uncertain:
-                await self._find_out(owner, where, session, turn)
-        session.absorb(turn)
-
-    async def _find_out(
-        self, owner: Owner, where: Document, session: Session, turn: ClosedTurn
-    ) -> None:
-        """Return once the turn is known to be stored.
-
-        Session ids are random, so they spread the replicas' tries.
-        """
-        update = turn_documents.turn_update(session, turn)
-        for pause in self._patience.pauses:
-            await asyncio.sleep(pause * (0.5 + int(session.id[:2], 16) / 256))
-            with suppress(StoreUnavailable):
-                if await self._has(owner, session, turn) or await self._update(where, update):
-                    return
-        raise StoreUnavailable("MongoDB did not say what became of a turn.")
-
-    async def _has(self, owner: Owner, session: Session, turn: ClosedTurn) -> bool:
-        async with self._calls:
-            found = await self._sessions.find_one(owned(owner, _id=session.id))
-        if found and turn_documents.contains_turn(found, turn):
-            return True
-        if not found or found["status"] != "active" or found["revision"] != session.revision:
-            raise SessionGone
-        return False
-
-
-def _alive(unless_over: Alive | None) -> Document:
-    return alive(unless_over.lifetime, unless_over.at, unless_over.at) if unless_over else {}
-
 
 def _at_epoch(owner: Owner, session: Session) -> Document:
     """The Session as long as no other compactor has won."""
-    return owned(owner, _id=session.id) | _unchanged_summary(session)
-
-
-def _unchanged_summary(session: Session) -> Document:
-    return {"summary.epoch": session.epoch} if session.summary else {"summary": None}
-
-
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Await `work`; a cancellation is passed on only once `work` has ended."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        task.exception()
-        raise
+    return owned(owner, _id=session.id) | queries.unchanged_summary(session)

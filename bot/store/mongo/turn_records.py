@@ -9,34 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
 
 from pymongo.asynchronous.collection import AsyncCollection
 
 from bot.errors import LaneLost
-from bot.inbox import Batch, Claim, Effect
+from bot.inbox import Batch, Effect
 from bot.store.documents import Document, bson_datetime
 from bot.store.mongo.driver_gate import DriverGate
-from bot.store.mongo.lane_marks import LaneMarks
+from bot.store.mongo.lane_leases import LaneLeases
 
 UNCERTAIN = "uncertain"
-
-
-class _Inbox(Protocol):
-    """What a record needs of the inbox it belongs to."""
-
-    entries: AsyncCollection[Document]
-    calls: DriverGate
-    marks: LaneMarks
-
-    def holds(self, claim: Claim) -> bool: ...
 
 
 class MongoRecord:
     """The record of one run, kept on the entries of its batch."""
 
-    def __init__(self, inbox: _Inbox, batch: Batch) -> None:
-        self._inbox = inbox
+    def __init__(
+        self,
+        entries: AsyncCollection[Document],
+        calls: DriverGate,
+        leases: LaneLeases,
+        batch: Batch,
+    ) -> None:
+        self._entries = entries
+        self._calls = calls
+        self._leases = leases
         self._claim = batch.claim
         self._sent = {entry.id: entry.sent for entry in batch.entries}
         self._previews = {entry.id: entry.previews for entry in batch.entries}
@@ -45,7 +42,7 @@ class MongoRecord:
         }
 
     def require_lease(self) -> None:
-        if not self._inbox.holds(self._claim):
+        if not self._leases.is_valid(self._claim):
             raise LaneLost
 
     def parts_sent(self, turn: int) -> int:
@@ -68,10 +65,10 @@ class MongoRecord:
         self._sent[turn] = sent + 1
 
     def uncertain(self) -> int | None:
-        return self._inbox.marks.uncertain(self._claim)
+        return self._leases.marks.uncertain(self._claim)
 
     async def mark_uncertain(self, turn: int | None) -> None:
-        await self._inbox.marks.mark_uncertain(self._claim, turn)
+        await self._leases.marks.mark_uncertain(self._claim, turn)
 
     def transcript(self, file: str) -> str | None:
         return self._transcripts.get(file)
@@ -88,11 +85,8 @@ class MongoRecord:
         known = {"$elemMatch": effect}
         if await self._write(turn, {"effects": {"$not": known}}, {"$push": {"effects": effect}}):
             return True
-        async with self._inbox.calls:
-            if (
-                await self._inbox.entries.find_one({"_id": turn, "effects": known}, {"_id": 1})
-                is None
-            ):
+        async with self._calls:
+            if await self._entries.find_one({"_id": turn, "effects": known}, {"_id": 1}) is None:
                 raise LaneLost
         return False
 
@@ -105,22 +99,22 @@ class MongoRecord:
         return await self._effects_of({"_id": turn})
 
     async def keep_effects(self, turn: int) -> None:
-        await self._inbox.marks.remember_effects(self._claim, turn)
+        await self._leases.marks.remember_effects(self._claim, turn)
 
     async def unseen_effects(self, since: datetime) -> Sequence[Effect]:
-        if not (turns := self._inbox.marks.turns_with_effects(self._claim)):
+        if not (turns := self._leases.marks.turns_with_effects(self._claim)):
             return ()
         return await self._effects_of(
             {"_id": {"$in": list(turns)}, "doneAt": {"$gte": bson_datetime(since)}}
         )
 
     async def effects_seen(self) -> None:
-        if self._inbox.marks.turns_with_effects(self._claim):
-            await self._inbox.marks.remember_effects(self._claim, None)
+        if self._leases.marks.turns_with_effects(self._claim):
+            await self._leases.marks.remember_effects(self._claim, None)
 
     async def _effects_of(self, where: Document) -> Sequence[Effect]:
-        async with self._inbox.calls:
-            found = await self._inbox.entries.find(
+        async with self._calls:
+            found = await self._entries.find(
                 {**where, "lane": self._claim.lane}, {"effects": 1}
             ).to_list(None)
         return [
@@ -132,5 +126,5 @@ class MongoRecord:
     async def _write(self, turn: int, where: Document, update: Document) -> bool:
         mine = {"_id": turn, "state": "queued", "fence": {"$lte": self._claim.fence}}
         update = {**update, "$max": {"fence": self._claim.fence}}
-        async with self._inbox.calls:
-            return (await self._inbox.entries.update_one(mine | where, update)).matched_count == 1
+        async with self._calls:
+            return (await self._entries.update_one(mine | where, update)).matched_count == 1

@@ -16,9 +16,11 @@ from bot import cli
 from bot.compaction import Compactor
 from bot.session import Session
 from bot.store.batches import next_batch
-from bot.store.mongo import inbox
-from bot.store.mongo.inbox import NEVER, MongoInbox
-from bot.store.mongo.sessions import MongoSessions
+from bot.store.mongo import inbox, queries
+from bot.store.mongo.arrivals import Arrivals
+from bot.store.mongo.inbox import MongoInbox
+from bot.store.mongo.lane_leases import LaneLeases
+from bot.store.mongo.queries import NEVER
 from bot.store.mongo.turn_records import MongoRecord
 from bot.telegram.inbound.receiver import Receiver
 from bot.turn import TurnRunner
@@ -35,11 +37,11 @@ def no_dedupe() -> None:
         if not await plain(self, entries):
             for entry in entries:
                 again = {"state": "queued", "update": dict(entry.update)}
-                await self.entries.update_one({"_id": entry.id}, {"$set": again})
+                await self._entries.update_one({"_id": entry.id}, {"$set": again})
         return True
 
-    plain = MongoInbox._insert
-    _plant(MongoInbox, "_insert", insert)
+    plain = Arrivals._insert
+    _plant(Arrivals, "_insert", insert)
     _plant(Session, "knows", lambda _self, _update_id: False)
 
 
@@ -51,17 +53,12 @@ def forgets_what_it_committed() -> None:
 def no_revision() -> None:
     """A commit does not mind what happened since the load."""
 
-    async def commit(self: Any, owner: Any, where: Any, session: Any, turn: Any) -> None:
-        await plain(
-            self,
-            owner,
-            {name: value for name, value in where.items() if name != "revision"},
-            session,
-            turn,
-        )
+    def commit(owner: Any, session: Any, turn: Any) -> Any:
+        where, update = plain(owner, session, turn)
+        return {name: value for name, value in where.items() if name != "revision"}, update
 
-    plain = MongoSessions._commit
-    _plant(MongoSessions, "_commit", commit)
+    plain = queries.commit
+    _plant(queries, "commit", commit)
 
 
 def acknowledges_before_it_stores() -> None:
@@ -83,13 +80,13 @@ def no_fence() -> None:
     """A process that lost its lease while it was frozen goes on as if nothing had been."""
 
     async def write(self: Any, turn: int, _where: Any, update: Any) -> bool:
-        await self._inbox.entries.update_one({"_id": turn}, update)
+        await self._entries.update_one({"_id": turn}, update)
         return True
 
     async def keep(_self: Any, _claims: Any) -> set[str]:
         return set()
 
-    _plant(MongoInbox, "holds", lambda _self, _claim: True)
+    _plant(LaneLeases, "is_valid", lambda _self, _claim: True)
     _plant(MongoInbox, "keep", keep)
     _plant(MongoRecord, "_write", write)
 
@@ -120,7 +117,9 @@ def removes_before_it_archives() -> None:
 
 def newest_first() -> None:
     """What was said last is answered first."""
-    _plant(inbox, "leading", lambda claim, waiting, now: next_batch(claim, list(waiting)[-1:], now))
+    _plant(
+        inbox, "next_batch", lambda claim, waiting, now: next_batch(claim, list(waiting)[-1:], now)
+    )
 
 
 def dies_of_poison() -> None:
