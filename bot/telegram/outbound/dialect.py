@@ -115,21 +115,29 @@ def _without_formulas(markdown: str) -> tuple[str, list[Formula]]:
     formulas: list[Formula] = []
     parts: list[str] = []
     at = 0
-    for start, end, formula in _formulas(markdown):
+    for start, end, found in _formulas(markdown):
         if len(formulas) == MAX_FORMULAS:
             break
-        parts += [markdown[at:start], chr(FIRST_FORMULA + len(formulas))]
-        formulas.append(formula)
+        if isinstance(found, Formula):
+            parts += [markdown[at:start], chr(FIRST_FORMULA + len(formulas))]
+            formulas.append(found)
+        else:
+            parts += [markdown[at:start], found]
         at = end
     return "".join((*parts, markdown[at:])), formulas
 
 
-def _formulas(markdown: str) -> Iterator[tuple[int, int, Formula]]:
-    """Yield where each formula begins and ends. None holds code or a blank line."""
+def _formulas(markdown: str) -> Iterator[tuple[int, int, Formula | str]]:
+    """Yield where each formula begins and ends. None holds code or a blank line.
+
+    A sign that opens a formula which never ends comes as it is to be shown.
+    """
     opened: re.Match[str] | None = None
+    last_bracket = markdown.rfind("]")
     for token in _FORMULA_TOKEN.finditer(markdown):
         sign = token[0]
         if sign in _BREAKS:
+            yield from _unclosed(opened, last_bracket)
             opened = None
         elif (
             opened is not None
@@ -145,9 +153,19 @@ def _formulas(markdown: str) -> Iterator[tuple[int, int, Formula]]:
             )
             opened = None
         elif _opens(markdown, opened, token):
+            yield from _unclosed(opened, last_bracket)
             opened = token
         elif opened is not None and sign == _CLOSING.get(opened[0]):
             opened = None
+    yield from _unclosed(opened, last_bracket)
+
+
+def _unclosed(opened: re.Match[str] | None, last_bracket: int) -> Iterator[tuple[int, int, str]]:
+    r"""Yield the sign where Markdown would eat its backslash: `\(`, and a `\[` that escapes nothing
+    since no bracket follows.
+    """
+    if opened and (opened[0] == r"\(" or (opened[0] == r"\[" and opened.start() > last_bracket)):
+        yield opened.start(), opened.end(), _literal(opened)
 
 
 _BREAKS = frozenset({"`", "~~~", "\n"})

@@ -18,8 +18,10 @@ from bot.telegram.units import utf16_len
 
 MAX_CODE_CHARS = 12_000
 """UTF-16 units of code that are still read in messages: three of them."""
-MAX_READ = 1_000_000
-"""UTF-16 units of an answer in which code is looked for."""
+MAX_READ = 250_000
+"""UTF-16 units of an answer in which code is looked for: the parser keeps every other thread
+waiting while it reads them, for some 20 ms.
+"""
 
 ENDINGS = MappingProxyType(
     {
