@@ -1,20 +1,75 @@
-"""How a Session begins and ends when its Owner says so: `/new` and `/reset`.
+"""How a Session begins and ends: by itself, and when its Owner says so with `/new` or `/reset`.
 
-Both leave the Place with a fresh, empty Session under a new id, so that the next message cannot
-find the old one by any search. The old Session is ended before the new one is made: a turn that
-still runs in it can then no longer commit, and a crash in between heals itself, because the next
-message makes the Session that is missing. Neither asks the model.
+A question that finds no active Session, or comes too late for it, begins one. Both commands leave
+the Place with a fresh, empty Session under a new id, so that the next message cannot find the old
+one by any search. The old Session is ended before the new one is made: a turn that still runs in it
+can then no longer commit, and a crash in between heals itself, because the next message makes the
+Session that is missing. Neither asks the model.
 """
 
 from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from datetime import datetime
 
-from bot.errors import AlreadyActive
+from bot.errors import AlreadyActive, SessionGone, StoreUnavailable, TooLate
 from bot.owner import Owner, Place
-from bot.ports import Archive, Clock, NewId, SessionStore
-from bot.session import Session
+from bot.ports import Archive, Clock, NewId, Question, Reply, SessionStore
+from bot.session import Lifetime, Session
+
+MAX_OPENINGS = 5
+"""Tries to load or begin the active Session while others begin one at the same moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSessions:
+    """The active Session of each Place, for a question sent there `at` some moment."""
+
+    sessions: SessionStore
+    clock: Clock
+    new_id: NewId
+    lifetime: Lifetime
+
+    async def open(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
+        """The active Session, or a new one where none is left or the question comes too late for
+        it. Raises TooLate for the correction of another question.
+        """
+        for _ in range(MAX_OPENINGS):
+            if (found := await self.load(owner, place, question.at)) is not None:
+                return found
+            if question.replaces is not None:
+                raise TooLate
+            with contextlib.suppress(AlreadyActive):  # another replica was faster: load that
+                return await self._begin(owner, place, question.at, reply)
+        raise StoreUnavailable("the active Session could neither be loaded nor begun")
+
+    async def load(self, owner: Owner, place: Place, at: datetime) -> Session | None:
+        """The active Session; None: there is none, or `at` is too late for it."""
+        now = self.latest(at)
+        return await self.sessions.load(owner, place, at=at, now=now, lifetime=self.lifetime)
+
+    async def reload(self, owner: Owner, session: Session, at: datetime) -> Session:
+        """The same Session as it is stored now. Raises SessionGone where a turn has moved it on."""
+        found = await self.load(owner, session.place, at)
+        if found is None or (found.id, found.revision) != (session.id, session.revision):
+            raise SessionGone
+        return found
+
+    async def _begin(self, owner: Owner, place: Place, at: datetime, reply: Reply) -> Session:
+        now = self.latest(at)
+        expired = await self.sessions.expire(owner, place, at=at, now=now, lifetime=self.lifetime)
+        session = Session.begin(self.new_id(), owner, place, now)
+        await self.sessions.create(owner, session)
+        if expired is not None and not expired.is_empty:
+            await reply.notice("session_expired")
+        return session
+
+    def latest(self, at: datetime) -> datetime:
+        """The later of the host's time and Telegram's: the next question's date is compared with
+        it.
+        """
+        return max(self.clock.now(), at)
 
 
 @dataclass(frozen=True, slots=True)

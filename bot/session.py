@@ -158,6 +158,11 @@ class ClosedTurn:
     replaces: int | None = None
     """The Session's last turn, whose place this one takes: its question was corrected."""
 
+    @property
+    def tokens(self) -> int:
+        """The estimate of all it adds to a prompt."""
+        return sum(message.tokens for message in self.messages)
+
 
 @dataclass(slots=True)
 class Session:

@@ -1,8 +1,8 @@
-"""A turn, from what a person sent to the answer: load, run, commit, reply. This is the spine; start
-reading here.
+"""A turn, from what a person sent to the answer: load, run, commit, reply, compact. This is the
+spine; start reading at `Turn.complete`.
 
     load     the active Session, by its authenticated Owner and Place; too late for it? then a new
-    one, with a notice
+             one, with a notice
     run      the agent: model ⇄ tools; nothing is written while it runs
     commit   the whole turn in one update, compare-and-set on the Session's revision
     reply    only now is the answer sent: what a person has read is what the next turn will remember
@@ -16,38 +16,27 @@ tool call without its result.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Awaitable
+from dataclasses import dataclass, field, replace
 
 from bot.agent.answers import Answer, interrupted, late_piece
 from bot.agent.attachments import are_late, files_of
 from bot.agent.loop import Agent
-from bot.agent.prompt import effects_text, user_content
+from bot.agent.prompt import effects_text
 from bot.aio import run_until
 from bot.compaction import Compactor
-from bot.errors import AlreadyActive, PromptTooLong, SessionGone, StoreUnavailable, TooLate
-from bot.inbox import Effect, Run
+from bot.errors import PromptTooLong, SessionGone
+from bot.inbox import Run
+from bot.lifecycle import ActiveSessions
 from bot.owner import Owner, Place
-from bot.plain_text import plain_text, title
-from bot.ports import Clock, CountTokens, NewId, Question, Reply, SessionStore
-from bot.session import (
-    Block,
-    ClosedTurn,
-    Lifetime,
-    PromptSize,
-    Role,
-    Session,
-    Usage,
-    number,
-    text_block,
-    words,
-)
+from bot.ports import NOTHING_USED, Clock, CountTokens, NewId, Question, Reply, SessionStore
+from bot.session import ClosedTurn, Lifetime, Session, Usage, text_block
 from bot.tokens import message_tokens
 
 log = logging.getLogger(__name__)
 
-OPENING_TRIES = 5
+MAX_LOADS = 5
+"""Times that one turn is begun, because its Session changed before the answer was committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +53,11 @@ class TurnRunner:
     announces: bool = False
     """Say once, after the next answer, that a compaction has taken place."""
 
+    @property
+    def active_sessions(self) -> ActiveSessions:
+        """The Sessions that go on, by their Places."""
+        return ActiveSessions(self.sessions, self.clock, self.new_id, self.lifetime)
+
     async def answer(
         self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run
     ) -> None:
@@ -71,61 +65,7 @@ class TurnRunner:
 
         Setting `run.stop` ends it early, keeping what was shown. Raises a BotError, nothing stored.
         """
-        loaded = await self._load(owner, place, question, reply, run)
-        if loaded is None:
-            return
-        session, asked = loaded
-        asked = _with_effects(asked, await run.record.unseen_effects(session.created_at))
-        try:
-            session, answer = await self._run(owner, session, asked, reply, run)
-            is_news = self.announces and session.epoch > session.prompt.epoch
-            await self._commit(owner, session, asked, answer, run)
-        except SessionGone:
-            if (
-                asked.replaces is None
-                and await self.sessions.find_by_update_ids(owner, asked.update_ids) is None
-            ):
-                raise
-            # The run before, frozen on its way here, woke up and committed: its answer is the one
-            # that counts. Or a compaction came between: what the corrected question was asked in is
-            # no longer what is stored.
-            reply.restart()
-            await self.answer(owner, place, replace(question, is_retry=True), reply, run)
-            return
-        finally:
-            if (
-                self.agent.token_budget is not None
-            ):  # however the turn ended, what it has cost is booked
-                await self.agent.token_budget.settle(owner, asked.turn, run.meter)
-        await _send(reply, asked.turn, answer)
-        if is_news:
-            await reply.notice("compaction_done")
-        self.compactor.consider(owner, session)
-
-    # ----------------------------------------------------------------------------------------- load
-
-    async def _load(
-        self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run
-    ) -> tuple[Session, Question] | None:
-        """The active Session and what is to be answered in it, files opened; None: nothing is left
-        to answer.
-        """
-        unanswered = await self.resume(owner, question, reply)
-        if unanswered is None:
-            return None
-        readable = (
-            await run_until(run.stop, self._examined(owner, unanswered, reply, run)) or unanswered
-        )
-        if not user_content(readable):
-            return None
-        session = await self._active(owner, place, readable, reply)
-        fresh = await _finish_known(session, readable, reply)
-        if fresh is None:
-            return None
-        return fresh.opened_for(session), fresh.completed(session, user_content(fresh))
-
-    async def _examined(self, owner: Owner, question: Question, reply: Reply, run: Run) -> Question:
-        return await self.agent.attachments.resolve(owner, question, reply, run.record)
+        await Turn(self, owner, place, question, reply, run).complete()
 
     async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
         """What of the question no Session has answered. Where an earlier run died, its turn may be
@@ -134,125 +74,163 @@ class TurnRunner:
         Files are opened only for what is not answered yet: a second time they may be gone, and the
         answer with them.
         """
-        if not question.is_retry and not files_of(user_content(question)):
+        if not question.is_retry and not files_of(question.content):
             return question
         committed = await self.sessions.find_by_update_ids(owner, question.update_ids)
         return question if committed is None else await _finish_known(committed, question, reply)
 
-    async def _active(
-        self, owner: Owner, place: Place, question: Question, reply: Reply
-    ) -> Session:
-        """The active Session, or a new one where none is left or the question comes too late for
-        it.
-        """
-        now = self._latest(question)
-        for _ in range(OPENING_TRIES):
-            found = await self.sessions.load(
-                owner, place, at=question.at, now=now, lifetime=self.lifetime
-            )
-            if found is not None:
-                return found
-            if question.replaces is not None:
-                raise TooLate
-            expired = await self.sessions.expire(
-                owner, place, at=question.at, now=now, lifetime=self.lifetime
-            )
-            session = Session.begin(self.new_id(), owner, place, now)
+
+@dataclass(slots=True)
+class Turn:
+    """One turn in progress: what it was given, and what has come of it so far."""
+
+    runner: TurnRunner
+    owner: Owner
+    place: Place
+    question: Question
+    reply: Reply
+    run: Run
+    asked: Question = field(init=False)
+    """What of the question is left to answer, with its files opened."""
+    session: Session = field(init=False)
+    answer: Answer = field(init=False)
+    spent: Usage = NOTHING_USED
+    """What was booked for a run whose answer was not committed."""
+    was_compacted: bool = False
+
+    async def complete(self) -> None:
+        """All five steps; the first three again where the Session changed meanwhile."""
+        for _ in range(MAX_LOADS):
+            if not await self.load():
+                return
             try:
-                await self.sessions.create(owner, session)
-            except AlreadyActive:
-                continue  # another replica began one at the same moment: load that
-            if expired is not None and not expired.is_empty:
-                await reply.notice("session_expired")
-            return session
-        raise StoreUnavailable("the active Session could neither be loaded nor begun")
-
-    def _latest(self, question: Question) -> datetime:
-        """The later of the host's time and Telegram's: the next question's date is compared with
-        it.
-        """
-        return max(self.clock.now(), question.at)
-
-    # ------------------------------------------------------------------------------------------ run
-
-    async def _run(
-        self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
-    ) -> tuple[Session, Answer]:
-        """The answer, and the Session it is for; room is made in that first, or where the prompt
-        proved too long.
-        """
-        if self.compactor.is_full(
-            session, await message_tokens(self.count, user_content(question))
-        ):
-            session = await self._with_room(owner, session, question, reply, run)
-        if are_late(user_content(question), session):
-            return session, late_piece(session.task)
-        try:
-            answer = await run_until(run.stop, self.agent.run(owner, session, question, reply, run))
-        except PromptTooLong:
-            roomier = await self._with_room(owner, session, question, reply, run)
-            if run.stop.is_set():
-                return session, interrupted(reply.shown, run.meter.total, session.task)
-            if roomier is session:
-                raise
-            session = roomier
-            answer = await run_until(run.stop, self.agent.run(owner, session, question, reply, run))
-        return session, answer or interrupted(reply.shown, run.meter.total, session.task)
-
-    async def _with_room(
-        self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
-    ) -> Session:
-        """The Session after room was made in it; the very same where none was."""
-        await run_until(run.stop, self.compactor.make_room(owner, session))
-        now = self._latest(question)
-        found = await self.sessions.load(
-            owner, session.place, at=question.at, now=now, lifetime=self.lifetime
-        )
-        if found is None or (found.id, found.revision) != (session.id, session.revision):
+                await self.ask()
+                await self.commit()
+                break
+            except SessionGone:
+                if not await self.can_restart():
+                    raise
+            finally:
+                await self.settle()
+        else:
             raise SessionGone
-        found = question.opened_for(found)
-        if found.epoch == session.epoch:
-            return session
+        await self.deliver()
+        self.compact()
+
+    async def load(self) -> bool:
+        """Find the active Session and what is to be answered in it; False: nothing is left."""
+        unanswered = await self.runner.resume(self.owner, self.question, self.reply)
+        if unanswered is None:
+            return False
+        opening = self.runner.agent.attachments.resolve(
+            self.owner, unanswered, self.reply, self.run.record
+        )
+        self.asked = await run_until(self.run.stop, opening) or unanswered
+        if not self.asked.content:
+            return False
+        session = await self.runner.active_sessions.open(
+            self.owner, self.place, self.asked, self.reply
+        )
+        fresh = await _finish_known(session, self.asked, self.reply)
+        if fresh is None:
+            return False
+        self.session, self.asked = fresh.opened_for(session), fresh.completed(session)
+        await self._add_effects()
+        return True
+
+    async def _add_effects(self) -> None:
+        """Tell the model what tools did in earlier turns of the lane that failed."""
+        if effects := await self.run.record.unseen_effects(self.session.created_at):
+            self.asked = self.asked.followed_by(text_block(effects_text(effects)))
+
+    async def ask(self) -> None:
+        """Have the agent answer; where its person stops it, what was shown is the answer."""
+        answer = await run_until(self.run.stop, self._ask_with_room())
+        cost, task = self.run.meter.total, self.session.task
+        self.answer = answer or interrupted(self.reply.shown, cost, task)
+
+    async def _ask_with_room(self) -> Answer:
+        """The agent's answer; room is made first, or once the prompt has proved too long."""
+        content, compactor = self.asked.content, self.runner.compactor
+        if compactor.is_full(self.session, await message_tokens(self.runner.count, content)):
+            await self._make_room()
+        if are_late(content, self.session):
+            return late_piece(self.session.task)
+        try:
+            return await self._ask_agent()
+        except PromptTooLong:
+            if not await self._make_room():
+                raise
+        return await self._ask_agent()
+
+    def _ask_agent(self) -> Awaitable[Answer]:
+        return self.runner.agent.run(self.owner, self.session, self.asked, self.reply, self.run)
+
+    async def _make_room(self) -> bool:
+        """Compact the Session now; whether it was. Raises SessionGone where it has gone on."""
+        before, asked, active = self.session, self.asked, self.runner.active_sessions
+        await self.runner.compactor.make_room(self.owner, before)
+        found = asked.opened_for(await active.reload(self.owner, before, asked.at))
+        if found.epoch == before.epoch:
+            return False
+        self.session = found
         if found.summary is not None and found.summary.gaps:
-            await reply.notice("compaction_gap")
-        return found
+            await self.reply.notice("compaction_gap")
+        return True
 
-    # --------------------------------------------------------------------------------------- commit
+    async def commit(self) -> None:
+        """Write the whole turn. Raises SessionGone where the Session is another one by now."""
+        closed = await self._close()
+        self.was_compacted = self.session.epoch > self.session.prompt.epoch
+        self.run.record.require_lease()
+        await self.runner.sessions.commit(self.owner, self.session, closed)
+        self.run.meter.add(Usage(turns=1))
+        await self.run.record.effects_seen()
+        log.info("committed revision %d of Session %s", self.session.revision, self.session.id)
 
-    async def _commit(
-        self, owner: Owner, session: Session, question: Question, answer: Answer, run: Run
-    ) -> None:
-        turn = await self._closed(session, question, answer)
-        if answer.prompt_tokens:
-            self.compactor.estimator.learn(session, turn)
-        run.record.require_lease()
-        await self.sessions.commit(owner, session, turn)
-        run.meter.add(Usage(turns=1))
-        await run.record.effects_seen()
-        log.info("committed revision %d of Session %s", session.revision, session.id)
+    async def _close(self) -> ClosedTurn:
+        session, estimator = self.session, self.runner.compactor.estimator
+        closed = await self.answer.close(session, self.asked, self.runner.count)
+        at = self.runner.active_sessions.latest(self.asked.at)
+        closed = replace(closed, at=at, usage=self.spent + closed.usage)
+        if closed.prompt.tokens:
+            estimator.learn(session, closed)
+            return closed
+        expected = estimator.expected(session, closed.tokens)
+        return replace(closed, prompt=replace(closed.prompt, tokens=expected))
 
-    async def _closed(self, session: Session, question: Question, answer: Answer) -> ClosedTurn:
-        asked = user_content(question)
-        entries: list[tuple[Role, tuple[Block, ...]]] = [("user", asked), *answer.exchange]
-        counted = [
-            (role, content, await message_tokens(self.count, content)) for role, content in entries
-        ]
-        size = answer.prompt_tokens or self.compactor.estimator.expected(
-            session, sum(tokens for *_, tokens in counted)
-        )
-        return ClosedTurn(
-            messages=number(session, question.turn, counted, question.at),
-            update_ids=question.update_ids,
-            usage=answer.usage + Usage(turns=1),
-            prompt=PromptSize(size, session.epoch, answer.model or session.prompt.model),
-            task=answer.task,
-            title=title(words(asked) or plain_text(asked)),
-            at=self._latest(question),
-            replaces=question.replaces.turn if question.replaces else None,
-        )
+    async def settle(self) -> None:
+        """Book what this run has cost, however it ended."""
+        if (budget := self.runner.agent.token_budget) is not None:
+            self.spent += self.run.meter.total
+            await budget.settle(self.owner, self.asked.turn, self.run.meter)
 
+    async def can_restart(self) -> bool:
+        """Whether the turn may begin anew, now that its Session is not what it was.
 
-# -------------------------------------------------------------------------------------------- reply
+        An earlier run, frozen on its way here, may have woken up and committed: its answer counts.
+        Or a compaction came between, and a corrected question is to be asked in what it left.
+        """
+        asked, sessions = self.asked, self.runner.sessions
+        ids = asked.update_ids
+        if not asked.replaces and not await sessions.find_by_update_ids(self.owner, ids):
+            return False
+        self.reply.restart()
+        self.question = replace(self.question, is_retry=True)
+        return True
+
+    async def deliver(self) -> None:
+        """Send the answer, and the notices that are due."""
+        if self.answer.text:
+            await self.reply.deliver(self.answer.text, turn=self.asked.turn)
+        if self.answer.ending:
+            await self.reply.notice(f"ending_{self.answer.ending}")
+        if self.was_compacted and self.runner.announces:
+            await self.reply.notice("compaction_done")
+
+    def compact(self) -> None:
+        """Have the Session compacted in the background, where that is due."""
+        self.runner.compactor.consider(self.owner, self.session)
 
 
 async def _finish_known(session: Session, question: Question, reply: Reply) -> Question | None:
@@ -261,19 +239,3 @@ async def _finish_known(session: Session, question: Question, reply: Reply) -> Q
         if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
             await reply.deliver(answered, turn=part.update_id)
     return question.unknown_to(session)
-
-
-def _with_effects(question: Question, effects: Sequence[Effect]) -> Question:
-    """The question, and behind it what tools did in earlier turns of the lane that failed."""
-    if not effects:
-        return question
-    *parts, last = question.parts
-    told = replace(last, content=(*last.content, text_block(effects_text(effects))))
-    return replace(question, parts=(*parts, told))
-
-
-async def _send(reply: Reply, turn: int, answer: Answer) -> None:
-    if answer.text:
-        await reply.deliver(answer.text, turn=turn)
-    if answer.ending:
-        await reply.notice(f"ending_{answer.ending}")

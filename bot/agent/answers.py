@@ -6,7 +6,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.session import Block, Role, Task, Usage, clean, text_block
+from bot.plain_text import plain_text, title
+from bot.ports import CountTokens, Question
+from bot.session import (
+    Block,
+    ClosedTurn,
+    PromptSize,
+    Role,
+    Session,
+    Task,
+    Usage,
+    clean,
+    number,
+    text_block,
+    words,
+)
+from bot.tokens import message_tokens
 
 INTERRUPTED = "[interrupted]"
 LATE_PIECE = "[this came after the album it belongs to had been answered]"
@@ -38,6 +53,25 @@ class Answer:
     """
     model: str = ""
 
+    async def close(self, session: Session, question: Question, count: CountTokens) -> ClosedTurn:
+        """The whole turn, ready to be committed to `session`."""
+        exchange: Exchange = (("user", question.content), *self.exchange)
+        counted = [
+            (role, content, await message_tokens(count, content)) for role, content in exchange
+        ]
+        return ClosedTurn(
+            messages=number(session, question.turn, counted, question.at),
+            update_ids=question.update_ids,
+            usage=self.usage + Usage(turns=1),
+            prompt=PromptSize(
+                self.prompt_tokens, session.epoch, self.model or session.prompt.model
+            ),
+            task=self.task,
+            title=title(words(question.content) or plain_text(question.content)),
+            at=question.at,
+            replaces=question.replaces.turn if question.replaces else None,
+        )
+
 
 def interrupted(shown: str, usage: Usage, task: Task | None) -> Answer:
     """What stays of a turn that was stopped: the words shown so far, marked; open tool calls are
@@ -53,5 +87,5 @@ def late_piece(task: Task | None) -> Answer:
     return Answer(_said(LATE_PIECE), "", Usage(), 0, task, "late_piece")
 
 
-def _said(words: str) -> Exchange:
-    return (("assistant", (text_block(clean(words)),)),)
+def _said(text: str) -> Exchange:
+    return (("assistant", (text_block(clean(text)),)),)

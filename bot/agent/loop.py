@@ -23,7 +23,7 @@ from bot.agent.blocks import ends_in_words, has_results, settled, tool_calls, wi
 from bot.agent.limits import Limits, Pauses
 from bot.agent.model_call import ModelCaller
 from bot.agent.preferences import PreferenceOptions
-from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render, user_content
+from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render
 from bot.agent.streaming import StreamedText
 from bot.agent.tool_runner import ToolRunner
 from bot.agent.tools import TaskSlot, Toolbox, ToolContext
@@ -74,7 +74,7 @@ class Agent:
         self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
     ) -> Answer:
         """Answer the question. What it costs goes to the run's bill at once, however it ends."""
-        asked = user_content(question)
+        asked = question.content
         context = ToolContext(
             owner, session.place, question.turn, question.at, run.record, TaskSlot(session.task)
         )

@@ -17,11 +17,11 @@ from hashlib import sha256
 from html import escape
 from typing import Any, Literal
 
-from bot.agent.blocks import holds_results, without_blanks
+from bot.agent.blocks import holds_results
 from bot.inbox import Effect
 from bot.owner import Owner
-from bot.ports import Json, Question, Request
-from bot.session import Block, Message, Session, Summary, Task, clean, text_block
+from bot.ports import Json, Request
+from bot.session import Block, Message, Session, Summary, Task, text_block
 
 SYSTEM = """\
 You are a helpful assistant in a Telegram chat.
@@ -95,11 +95,6 @@ def end_user(owner: Owner, key: bytes) -> str:
     they are.
     """
     return hmac.new(key, str(owner.id).encode(), sha256).hexdigest()
-
-
-def user_content(question: Question) -> tuple[Block, ...]:
-    """What is stored of a question: the blocks of all its parts, as one user message."""
-    return tuple(without_blanks(clean(block) for part in question.parts for block in part.content))
 
 
 def render(session: Session, content: Sequence[Block], at: datetime) -> list[dict[str, Any]]:

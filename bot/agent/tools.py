@@ -23,7 +23,7 @@ from bot.errors import StartError, StoreUnavailable, ToolFailed
 from bot.inbox import Record
 from bot.owner import Owner, Place
 from bot.ports import Json
-from bot.session import Task
+from bot.session import Task, clean
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ async def _once(context: ToolContext, tool: Tool, arguments: BaseModel, key: str
     context.record.require_lease()
     if not await context.record.effect_begins(context.turn, tool.name, key):
         return await _earlier(context, tool.name, key)
-    said = await tool.run(context, arguments)
+    said: str = clean(await tool.run(context, arguments))
     try:
         await context.record.effect_ended(context.turn, tool.name, key, said[:MAX_RESULT_CHARS])
     except (

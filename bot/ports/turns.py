@@ -23,6 +23,8 @@ class Clock(Protocol):
 class Part:
     """One message of a question: content blocks, and when its sender sent it (Telegram's own
     date).
+
+    Its text is clean and never blank: what came in was cleaned as it arrived.
     """
 
     update_id: int
@@ -76,6 +78,16 @@ class Question:
         """Those of all its messages."""
         return tuple(part.update_id for part in self.parts)
 
+    @property
+    def content(self) -> tuple[Block, ...]:
+        """The blocks of all its messages, as the one message of a Session that they become."""
+        return tuple(block for part in self.parts for block in part.content)
+
+    def followed_by(self, block: Block) -> Question:
+        """The question with one more block at its end."""
+        *parts, last = self.parts
+        return replace(self, parts=(*parts, replace(last, content=(*last.content, block))))
+
     def unknown_to(self, session: Session) -> Question | None:
         """The question without the parts this Session has answered already; None when nothing is
         left of it.
@@ -94,14 +106,14 @@ class Question:
             raise TooLate
         return before
 
-    def completed(self, session: Session, content: Sequence[Block]) -> Question:
-        """The question, with what stays of the one it corrects beside its own `content`.
+    def completed(self, session: Session) -> Question:
+        """The question, with what stays of the one it corrects beside its own content.
 
         Raises TooLate.
         """
         if self.replaces is None:
             return self
-        whole = self.replaces.applied(session.question_of(self.replaces.turn), content)
+        whole = self.replaces.applied(session.question_of(self.replaces.turn), self.content)
         if whole is None:
             raise TooLate
         return replace(self, parts=(replace(self.parts[0], content=whole),))

@@ -9,6 +9,7 @@ import ast
 MUTABLE = {
     "Session": "owned by the one turn that loaded it, which changes it",
     "StreamedMessage": "what one call has received so far",
+    "Turn": "one turn in progress: what it was given, and what has come of it so far",
     "TaskSlot": "where the tools of one turn leave the Task for its commit",
 }
 """Beside these, only state that a module keeps to itself (a leading underscore) and the stand-ins

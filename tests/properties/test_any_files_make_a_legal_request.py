@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bot.agent.attachments import Attachments, without_files
 from bot.agent.attachments.to_blocks import PICTURE_CHARS
 from bot.agent.claude import Endpoint, body
-from bot.agent.prompt import Prompt, render, user_content
+from bot.agent.prompt import Prompt, render
 from bot.errors import FileGone, FileTooLarge
 from bot.ports import Part, Question
 from bot.session import number, text_block
@@ -73,7 +73,7 @@ async def talk(turns, lost):
         question = await attachments.resolve(
             ANNA, Question((Part(turn, content, NOON),)), told, MemoryRecord()
         )
-        asked = user_content(question)
+        asked = question.content
         if not asked:
             continue
         messages = render(of, asked, NOON)

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from bot.agent.claude import Endpoint, body
 from bot.agent.limits import Limits
-from bot.agent.prompt import Prompt, render, user_content
+from bot.agent.prompt import Prompt, render
 from bot.agent.scripted import Line, Scripted, breaks, calls, fails, hangs, says, thinks
 from bot.agent.toolbox.mcp import mcp_toolsets
 from bot.agent.tools import Toolbox
@@ -143,7 +143,7 @@ async def one_turn(of, update, model, script):
         assert not streamed.shown
         return False
     entries = [
-        ("user", user_content(asked), 5),
+        ("user", asked.content, 5),
         *((role, content, 5) for role, content in answer.exchange),
     ]
     of.messages += number(of, update, entries, NOON)
@@ -168,7 +168,7 @@ async def test_the_next_question_is_always_answered(scripts, compacts):
     for update, script in enumerate(scripts, start=1):
         await one_turn(of, update, model, script)
         of = compacted(of) if compacts else of
-        assert refusal(render(of, user_content(question("And now?")), NOON)) == ""
+        assert refusal(render(of, question("And now?").content, NOON)) == ""
     assert await one_turn(of, 99, model, [])
 
 
@@ -246,7 +246,7 @@ async def test_whatever_is_cut_short_or_compacted_the_next_question_is_answered(
     for script, cut, mood in lives:
         await one_life(at, script, cut, mood)
         held = await at.active() or session()
-        assert refusal(render(held, user_content(question("And now?")), NOON)) == ""
+        assert refusal(render(held, question("And now?").content, NOON)) == ""
     at.model.script = []
     await at.compactor.aclose()
     assert (await at.ask("And now?")).delivered == ["That is all."]

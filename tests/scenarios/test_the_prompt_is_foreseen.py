@@ -16,7 +16,7 @@ import pytest
 from bot.agent.claude import Claude, Endpoint
 from bot.agent.limits import Limits, Pauses
 from bot.agent.loop import Agent
-from bot.agent.prompt import Prompt, user_content
+from bot.agent.prompt import Prompt
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.tools import Toolbox
 from bot.compaction import CompactionPolicy, Compactor, Summariser
@@ -104,7 +104,7 @@ async def talk(server, language, turns):
         words = f"{FACTS[language].format(number)} {words}"
         asked = question(words, 100 + number, clock.now())
         before = await sessions.inspect(ANNA, ANNAS_CHAT)
-        coming = await message_tokens(counted, user_content(asked))
+        coming = await message_tokens(counted, asked.content)
         expected = compactor.estimator.expected(before, coming) if before else 0
         server.script(f"{SENTENCES[language][number % 4]} {words}")
         await core.answer(ANNA, ANNAS_CHAT, asked, Listener(), Run(MemoryRecord(), asyncio.Event()))

@@ -219,13 +219,13 @@ async def test_what_a_compaction_did_is_in_the_log(house, caplog):
 
 @pytest.mark.parametrize(
     ("chat_window", "summary_window", "makes_room", "calls_made"),
-    [(1_000, 1_000_000, True, 1), (1_000_000, 150, False, 4)],
+    [(1_000, 1_000_000, True, 1), (1_000_000, 300, False, 4)],
     ids=["small chat model", "small summary model"],
 )
 async def test_each_call_is_measured_by_the_window_of_its_own_model(
     house, chat_window, summary_window, makes_room, calls_made
 ):
-    """C50"""
+    """C50: a summariser with a small window reads one turn a call."""
     texts = iter(f"{GOOD} {number}" for number in range(9))
     limits = replace(OFTEN, window=chat_window)
     at = house(policy=limits, summarise=lambda request: says(next(texts)))

@@ -37,7 +37,7 @@ def update(text=None, *, update_id=1, kind="message", chat=PRIVATE, **fields):
         if text.startswith("/"):
             fields["entities"] = [mark("bot_command", 0, len(text.split()[0]))]
     message = {"message_id": update_id, "date": DATE, "chat": chat, "from": ANNA, **fields}
-    return Update.de_json({"update_id": update_id, kind: message})
+    return Update.de_json(clean({"update_id": update_id, kind: message}))  # as it is received
 
 
 def said(text, **fields):
@@ -461,9 +461,21 @@ def test_every_unreadable_kind_has_its_sentence_in_every_language():
         assert keys <= table(language).keys()
 
 
+def test_blank_text_does_not_get_into_a_message():
+    """The Messages API refuses it."""
+    sent = update(photo=PHOTO, caption=" \n")
+    assert [block["type"] for block in parts(sent)[0].content] == ["file"]
+
+
 def test_what_no_store_can_hold_is_mended():
     """A lone half of a surrogate pair and a NUL; whole pairs and everything else stay."""
     assert clean({"a": ["x\ud83dy\0", "\ud83d\ude00", 1, None]}) == {
         "a": ["x\ufffdy", "😀", 1, None]
     }
-    assert texts(update("x\ud83dy\0")) == [["x\ufffdy"]]
+    for raw, fit in (
+        ("x\ud83dy\0", "x\ufffdy"),
+        ("a\ud800b", "a\ufffdb"),
+        ("a\0b", "ab"),
+        ("🐞", "🐞"),
+    ):
+        assert texts(update(raw)) == [[fit]]

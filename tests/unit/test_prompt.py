@@ -14,7 +14,6 @@ from bot.agent.prompt import (
     render,
     summary_text,
     task_text,
-    user_content,
     with_breakpoints,
 )
 from bot.agent.scripted import illegal
@@ -41,20 +40,7 @@ def test_a_question_of_several_parts_is_one_message():
     parts = tuple(
         Part(update, (text(words),), NOON) for update, words in enumerate(("one", "two"), start=5)
     )
-    assert user_content(Question(parts)) == (text("one"), text("two"))
-
-
-def test_blank_text_does_not_get_into_a_message():
-    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}
-    assert user_content(Question((Part(1, (text(" \n"), picture), NOON),))) == (picture,)
-
-
-@pytest.mark.parametrize(
-    ("raw", "fit"), [("a\ud800b", "a\ufffdb"), ("a\0b", "ab"), ("жук 🐞", "жук 🐞")]
-)
-def test_what_neither_the_wire_nor_the_store_can_carry_is_replaced_at_once(raw, fit):
-    """Otherwise the prompt of this turn and the same message, read back, would differ."""
-    assert user_content(question(raw)) == (text(fit),)
+    assert Question(parts).content == (text("one"), text("two"))
 
 
 def test_a_message_of_a_person_opens_with_its_date_and_a_tool_result_does_not():
@@ -76,9 +62,9 @@ def test_dates_are_in_utc():
 def test_a_question_is_rendered_as_it_will_be_when_it_is_stored():
     of = session(messages=dialogue(2))
     asked = question("And now?", 9, NOON + timedelta(minutes=5))
-    now = render(of, user_content(asked), asked.at)
+    now = render(of, asked.content, asked.at)
     of.messages += number(
-        of, 9, [("user", user_content(asked), 1), ("assistant", (text("So."),), 1)], asked.at
+        of, 9, [("user", asked.content, 1), ("assistant", (text("So."),), 1)], asked.at
     )
     later = render(of, (text("Next?"),), NOON + timedelta(hours=1))
     assert wire(later).startswith(wire(now)[:-1])

@@ -14,6 +14,7 @@ from bot.compaction import CompactionPolicy
 from bot.errors import ModelBusy, ModelRefused, PromptTooLong, SessionGone, TooLate
 from bot.ports import Correction, Question
 from bot.session import Summary, words
+from bot.turn import MAX_LOADS
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, NOON, question
 
 
@@ -413,3 +414,21 @@ async def test_a_correction_that_was_committed_has_only_its_delivery_to_finish(h
         streamed = await at.answer(replace(corrected("one!", 9, 1), is_retry=is_retry))
         assert streamed.delivered == ["One!"]
     assert len(at.model.requests) == 2
+
+
+async def test_a_question_whose_session_never_holds_still_is_given_up(house):
+    """Each try is paid for: a turn does not begin anew for ever."""
+    at = house(says("Herring."), otherwise=lambda request: says("Heron."))
+    await at.ask("herring?", update_id=7)
+
+    async def compaction():
+        found = await at.active()
+        summary = Summary("Of herrings.", -1, found.epoch + 1, 5, "small", NOON)
+        assert await at.sessions.replace_summary(ANNA, found, summary, found.compaction)
+
+    restless = replace(at.turns.agent, model=Meanwhile(at.model, compaction))
+    at.turns = replace(at.turns, agent=restless)
+    with pytest.raises(SessionGone):
+        await at.answer(corrected("herons?", 9, 7))
+    assert len(at.model.requests) == 1 + MAX_LOADS
+    assert said(await at.active()) == [("user", "herring?"), ("assistant", "Herring.")]

@@ -18,7 +18,7 @@ from bot.errors import NotTranscribed
 from bot.inbox import Record
 from bot.owner import Owner
 from bot.ports import Transcribe
-from bot.session import Block
+from bot.session import Block, clean
 
 BYTES_PER_SECOND = 40_000
 """Of the densest MP3 (320 kbit/s): no recording is shorter than its bytes, whatever its sender's
@@ -74,7 +74,7 @@ class Recordings:
         await self._pay(tokens)
         self.record.require_lease()
         try:
-            said = await self.transcribe(sound, block["name"])
+            said: str = clean(await self.transcribe(sound, block["name"]))
         except NotTranscribed as failure:
             if failure.was_refused:
                 await self._take_back(tokens)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.agent.prompt import user_content
 from bot.inbox import Entry
 from bot.owner import Lane
 from bot.ports import Correction
@@ -39,7 +38,7 @@ async def offer(
         return False
     if session.before(correction.turn) is None:
         return False
-    asked, now = session.question_of(correction.turn), user_content(reading.question)
+    asked, now = session.question_of(correction.turn), reading.question.content
     if correction.applied(asked, now) is None or not _has_new_words(asked, now):
         return False
     token = f"{edit.id}:{correction.turn}:{correction.part}:{correction.of}"

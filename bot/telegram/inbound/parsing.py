@@ -21,7 +21,7 @@ from telegram import Message, MessageEntity, Update
 
 from bot.inbox import Kind
 from bot.ports import Part, Question
-from bot.session import Block, clean, text_block
+from bot.session import Block, text_block
 from bot.telegram.inbound.describe_message import describe_message, origin
 from bot.telegram.inbound.incoming_files import file_blocks, is_too_large
 from bot.telegram.units import utf16_len
@@ -158,7 +158,7 @@ def _is_said(key: str, message: Message, said: Container[str | None]) -> bool:
 
 def _text_of(message: Message) -> str:
     """Its text or caption; empty when that is blank."""
-    words = clean(message.text or message.caption or "")
+    words = message.text or message.caption or ""
     return words if words.strip() else ""
 
 
@@ -223,7 +223,7 @@ def _content_of(message: Message) -> tuple[Block, ...]:
 
 
 def _texts(*texts: str) -> list[Block]:
-    return [text_block(clean(text)) for text in texts if text]
+    return [text_block(text) for text in texts if text]
 
 
 def _unseen(message: Message) -> str:
@@ -254,7 +254,7 @@ def _quote(message: Message) -> str:
         else ""
     )
     shortened = quoted if len(quoted) <= QUOTE_CHARS else f"{quoted[:QUOTE_CHARS]}…"
-    return "\n".join(f"> {line}" for line in clean(shortened).strip().splitlines())
+    return "\n".join(f"> {line}" for line in shortened.strip().splitlines())
 
 
 def _continues(earlier: Message, later: Message) -> bool:
