@@ -2,9 +2,8 @@
 
 One client for the life of the process, no retries of its own (the loop has them), exactly one kind
 of credential. A call has succeeded when a stop reason arrived, not when the stream merely ended.
-The silence limit counts parsed events: pings keep a connection alive, not an answer. The SDK lets
-much through that is no error of its own; `classify` turns everything into one of ours, with a
-message made of codes only: the vendor's texts may quote anything.
+The silence limit counts parsed events: pings keep a connection alive, not an answer. Whatever fails
+becomes one of our errors (`model_failures`).
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -24,9 +22,10 @@ import anthropic
 import httpx2
 
 from bot.agent.blocks import without_dropped_servers
+from bot.agent.model_failures import FAILURES, classify, is_unbilled
 from bot.agent.prompt import with_breakpoints
 from bot.agent.streamed import StreamedMessage
-from bot.errors import FilesRefused, ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
+from bot.errors import ModelBusy, ModelError
 from bot.ports import Completion, Request
 from bot.ports.model import unbilled, unseen
 from bot.session import Usage
@@ -46,46 +45,6 @@ its usage.
 _ONE_UNSEEN = "..."
 NOTHING_CAME = "an empty answer: is ANTHROPIC_BASE_URL right, or is a captive portal in the way?"
 
-_FAILURES = (
-    anthropic.AnthropicError,
-    httpx2.HTTPError,
-    OSError,
-    RuntimeError,
-    AttributeError,  # this one and the next two: an event without the fields it should have
-    LookupError,
-    TypeError,
-    ValueError,
-)
-_BY_TYPE: Mapping[str, type[ModelError]] = {
-    "request_too_large": PromptTooLong,
-    "exceed_context_size_error": PromptTooLong,
-    "invalid_request_error": ModelMisconfigured,
-    "authentication_error": ModelMisconfigured,
-    "billing_error": ModelMisconfigured,
-    "permission_error": ModelMisconfigured,
-    "not_found_error": ModelMisconfigured,
-}
-_BY_STATUS: Mapping[int, type[ModelError]] = {
-    408: ModelBusy,
-    409: ModelBusy,
-    413: PromptTooLong,
-    429: ModelBusy,
-}
-_INSIDE_A_STREAM = 200
-_SERVER_FAULT = 500
-_REFUSALS = {400, 415, 422, 500, 501}
-_SPENT = re.compile(r"(ramp_limit_exceeded|\w*spend_limit_reached)")
-"""A rate limit that does not pass by waiting: the operator has to act."""
-_TOO_LONG = re.compile(
-    r"prompt is too long|exceeds?\b.{0,40}\bcontext|context (length|window|size)", re.IGNORECASE
-)
-_OF_A_FILE = re.compile(
-    r"\b(images?|pdfs?|documents?|media.type|pixels|vision|multi-?modal|mmproj)\b", re.IGNORECASE
-)
-"""What servers name when they cannot take in a picture or a document, some of them with a status of
-500.
-"""
-_CODE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 Credential = Literal["bearer", "x-api-key"]
 
 
@@ -148,7 +107,7 @@ class Claude:
         """
         try:
             card = await self._client.models.retrieve(model, timeout=CARD_SECONDS)
-        except _FAILURES as error:
+        except FAILURES as error:
             log.info(
                 "the window of %s is not known, taken for %d tokens: %s",
                 model,
@@ -182,7 +141,7 @@ class Claude:
         try:
             await self._hear(body(request, self._endpoint), message)
             failure = failure if message.usage else ModelBusy(NOTHING_CAME)
-        except _FAILURES as error:
+        except FAILURES as error:
             failure, was_refused = classify(error), is_unbilled(error)
         # What breaks behind the stop reason takes nothing from the answer, which is billed already.
         if (completion := message.completion()) is not None:
@@ -260,80 +219,3 @@ def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
 def _mcp_server(server: McpServer) -> dict[str, str]:
     token = {"authorization_token": server.token.get_secret_value()} if server.token else {}
     return {"type": "url", "name": server.name, "url": server.url.get_secret_value(), **token}
-
-
-# ----------------------------------------------------------------------------------------- failures
-
-
-def classify(error: Exception) -> ModelError:
-    """Which of our errors a failure of the SDK is."""
-    match error:
-        case anthropic.APIStatusError():
-            return _classify_status(error)
-        case TimeoutError():
-            return ModelBusy("the model was silent for too long")
-        case anthropic.CredentialsError():
-            return ModelMisconfigured("no usable credentials")
-    return ModelBusy(f"the connection or the stream broke: {type(error).__name__}")
-
-
-def is_unbilled(error: Exception) -> bool:
-    """Whether nothing was begun that could be billed: the server said no, or never got the
-    request.
-    """
-    if isinstance(error, anthropic.APIStatusError):
-        return error.status_code != _INSIDE_A_STREAM
-    return isinstance(
-        error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout
-    )
-
-
-def _classify_status(error: anthropic.APIStatusError) -> ModelError:
-    message = (
-        f"status {error.status_code}, {_code(error.type)}, {_code(error.error_code)}, "
-        f"request {_code(error.request_id)}"
-    )
-    kind = _kind(error)
-    if kind is not ModelBusy:
-        return kind(message)
-    headers = error.response.headers
-    return ModelBusy(
-        message, retry_after=_retry_after(headers), at_once=headers.get("x-should-retry") != "false"
-    )
-
-
-def _kind(error: anthropic.APIStatusError) -> type[ModelError]:
-    if error.error_code and _SPENT.fullmatch(error.error_code):
-        return ModelMisconfigured
-    kind = _BY_TYPE.get(error.type or "", ModelBusy)
-    if error.status_code != _INSIDE_A_STREAM and kind is not PromptTooLong:
-        default = ModelBusy if error.status_code >= _SERVER_FAULT else ModelMisconfigured
-        kind = _BY_STATUS.get(error.status_code, default)
-    if (
-        kind is not PromptTooLong
-        and error.status_code in _REFUSALS
-        and _OF_A_FILE.search(error.api_message or "")
-    ):
-        return FilesRefused
-    if kind is ModelMisconfigured and _TOO_LONG.search(error.api_message or ""):
-        return PromptTooLong
-    is_passing = error.response.headers.get("x-should-retry") == "true"
-    return ModelBusy if is_passing and kind is ModelMisconfigured else kind
-
-
-def _code(value: object) -> str:
-    """A code is short and has no spaces; whatever else a server put in its place stays out of our
-    log.
-    """
-    return value if isinstance(value, str) and _CODE.fullmatch(value) else "-"
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers[name]) * unit
-        except (KeyError, ValueError):
-            continue
-        if math.isfinite(seconds) and seconds >= 0:
-            return seconds
-    return None

@@ -8,7 +8,8 @@ import json
 import httpx2
 import pytest
 
-from bot.agent.claude import Claude, Endpoint, body, classify
+from bot.agent.claude import Claude, Endpoint, body
+from bot.agent.model_failures import classify
 from bot.agent.prompt import STOPPED
 from bot.agent.tool_runner import NOT_WHOLE
 from bot.errors import (
