@@ -8,8 +8,8 @@ import pytest
 
 from bot.agent.scripted import says
 from bot.errors import AlreadyActive, StoreUnavailable
+from bot.lifecycle import MAX_OPENINGS
 from bot.store.memory.sessions import MemorySessions
-from bot.turn import OPENING_TRIES
 
 
 class Beaten(MemorySessions):
@@ -37,15 +37,15 @@ def beaten(house, times):
 
 
 async def test_whoever_is_beaten_tries_again(house):
-    at = beaten(house, OPENING_TRIES - 1)
+    at = beaten(house, MAX_OPENINGS - 1)
     streamed = await at.ask("Hello!")
     assert streamed.delivered == ["Hello, Anna!"]
-    assert at.sessions.begun == OPENING_TRIES == 5
+    assert at.sessions.begun == MAX_OPENINGS == 5
 
 
 async def test_whoever_is_always_beaten_leaves_the_question_for_later(house):
-    at = beaten(house, OPENING_TRIES)
+    at = beaten(house, MAX_OPENINGS)
     with pytest.raises(StoreUnavailable):
         await at.ask("Hello!")
-    assert at.sessions.begun == OPENING_TRIES
+    assert at.sessions.begun == MAX_OPENINGS
     assert at.model.requests == []
