@@ -28,7 +28,6 @@ from bot.ops.descriptors import raise_file_limit
 from bot.ops.metrics import Metrics
 from bot.ports import Clock
 from bot.settings import Settings
-from bot.store.mongo import dead_letters, schema
 from bot.store.mongo.dead_letters import DeadLetter
 from bot.store.mongo.store import Store
 
@@ -56,24 +55,21 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
 async def check(settings: Settings, *, repair: bool) -> Sequence[str]:
     """What in the database is not as it should be, as sentences; with `repair`, what was mended."""
     async with _administered(settings) as store:
-        operation = schema.ensure if repair else schema.inspect
-        return await operation(store.database, expire_after(settings))
+        operation = store.ensure_schema if repair else store.inspect_schema
+        return await operation(expire_after(settings))
 
 
 async def given_up(settings: Settings) -> Sequence[DeadLetter]:
     """The inbox entries that were given up, latest first."""
     async with _administered(settings) as store:
-        return await dead_letters.dead_letters(store.database, store.calls)
+        return await store.dead_letters.latest()
 
 
 async def requeue(settings: Settings, update_ids: Sequence[int]) -> Mapping[int, bool]:
     """Have these entries handled again by a running bot; which of them wait now."""
     now = SystemClock().now()
     async with _administered(settings) as store:
-        return {
-            one: await dead_letters.requeue(store.database, store.calls, one, now)
-            for one in update_ids
-        }
+        return {one: await store.dead_letters.requeue(one, now) for one in update_ids}
 
 
 @asynccontextmanager

@@ -39,7 +39,6 @@ from bot.ops.metrics import Metrics
 from bot.ports import Clock, Model
 from bot.session import Alive, Lifetime
 from bot.settings import Settings
-from bot.store.mongo import schema
 from bot.store.mongo.store import Store, connect
 from bot.telegram.connection import application
 from bot.telegram.inbound.files import TelegramFiles
@@ -73,7 +72,7 @@ async def prepare(store: Store, settings: Settings) -> None:
 
     Raises StartError where the bot cannot do without it.
     """
-    for sentence in await schema.ensure_needed(store.database, expire_after(settings)):
+    for sentence in await store.ensure_needed_schema(expire_after(settings)):
         log.info("mended: %s", sentence)
 
 

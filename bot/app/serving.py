@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 
 from aiohttp import web
 from telegram import Bot
@@ -30,11 +29,6 @@ from bot.ops.leader_election import run_while_leader
 from bot.ops.metrics import Metrics
 from bot.owner import Owner
 from bot.settings import Settings
-from bot.store.mongo.admin import sweep_archive
-from bot.store.mongo.corrections import MongoCorrections
-from bot.store.mongo.dead_letters import try_again
-from bot.store.mongo.inbox import MongoInbox
-from bot.store.mongo.leases import MongoLease
 from bot.store.mongo.queries import LeaseOwner
 from bot.store.mongo.store import Store
 from bot.telegram.clock_skew import ClockSkew
@@ -89,7 +83,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     turns, store, bot, metrics = parts.turns, parts.store, parts.bot, parts.metrics
     allowed = _gate(settings)
     holder = LeaseOwner(secrets.token_hex(8), settings.lease_seconds)
-    inbox = MongoInbox(store.database, store.calls, turns.clock, holder, lane_of)
+    inbox = store.inbox(turns.clock, holder, lane_of)
     account = Account(bot.id, bot.username)
     messages = Messages(Transport(bot, moved=store.chats.moved))
     throttled_notices = ThrottledNotices(messages, turns.clock)
@@ -103,9 +97,9 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         lifecycle=Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),
         choices=preference_options(settings, store),
         lifetime=turns.lifetime,
-        try_again=partial(try_again, store.database, store.calls),
+        try_again=store.dead_letters.try_again,
         compactor=turns.compactor,
-        corrections=MongoCorrections(store.database, store.calls),
+        corrections=store.corrections,
         token_budget=token_budget(settings, store, turns.clock),
     )
     frontend = TelegramFrontend(turns, needs, messages, throttled_notices, account)
@@ -159,12 +153,7 @@ def _polling(parts: Parts, receive: Receive) -> Intake:
     store, clock = parts.store, parts.turns.clock
     poller = Poller(parts.bot, receive, clock)
     parts.metrics.watch_polls(lambda: poller.last_poll)
-    lease = MongoLease(
-        store.database,
-        store.calls,
-        "poller",
-        LeaseOwner(secrets.token_hex(8), POLLER_LEASE_SECONDS),
-    )
+    lease = store.lease("poller", LeaseOwner(secrets.token_hex(8), POLLER_LEASE_SECONDS))
     leading = asyncio.Event()
 
     async def heard() -> None:
@@ -210,7 +199,7 @@ async def _sweep_hourly(store: Store) -> None:
     """A crash inside `/reset` may leave the archive of a Session that is gone."""
     while True:
         try:
-            if swept := await sweep_archive(store.database, store.calls):
+            if swept := await store.sweep_archive():
                 log.info("swept %d archived messages without a Session", swept)
         except StoreError as fault:
             log.warning("the sweep failed and is tried again in an hour: %s", fault)

@@ -39,7 +39,7 @@ from bot.standins.errors import StandInError
 from bot.standins.telegram.chats import Chat
 from bot.standins.telegram.people import Person
 from bot.standins.telegram.server import TelegramServer
-from bot.store.mongo.store import Store, connect
+from bot.store.mongo.connection import Connection, open_connection
 
 DATABASE = "bot_demo"
 """Never the database of a real bot, also where MONGODB_URI names the server of one."""
@@ -129,9 +129,9 @@ async def open_environment(environ: Mapping[str, str], path: Path) -> AsyncItera
         claude = None if has_model(environ) else await stack.enter_async_context(_stand_in(clock))
         known = bot_environ(environ, telegram, claude, uri)
         settings = Settings.read(known)
-        store = await _connected(settings, clock)
-        stack.push_async_callback(store.close)
-        database = store.database
+        connection = await _connected(settings)
+        stack.push_async_callback(connection.close)
+        database = connection.database
         anna, boris = telegram.person(1001, "Anna", "en"), telegram.person(1002, "Boris", "ru")
         group = telegram.group("Anna & Boris", [anna, boris], id=GROUP_ID)
         await _welcome_back(database, anna, boris)
@@ -195,10 +195,10 @@ async def _welcome_back(database: AsyncDatabase[dict[str, Any]], *people: Person
             person.chat.standing = "member"
 
 
-async def _connected(settings: Settings, clock: ShiftedClock) -> Store:
-    uri, keep = settings.mongodb_uri.get_secret_value(), timedelta(days=settings.archive_days)
+async def _connected(settings: Settings) -> Connection:
+    uri = settings.mongodb_uri.get_secret_value()
     try:
-        return await connect(uri, DATABASE, driver="pymongo", clock=clock, keep=keep)
+        return await open_connection(uri, DATABASE, driver="pymongo")
     except StoreUnavailable as fault:
         raise StartError(str(fault)) from None
 

@@ -28,9 +28,9 @@ from bot.store.mongo.driver_gate import DriverGate
 from bot.store.mongo.notes import MongoNotes
 from bot.store.mongo.owners import MongoOwners
 from bot.store.mongo.sessions import MongoSessions
-from bot.store.mongo.store import connect
 from bot.store.mongo.token_ratios import MongoTokenRatios
 from bot.store.mongo.usage import MongoUsage
+from tests.raw_store import connect
 
 KEEP = timedelta(days=36_500)
 """Long enough that mongomock-motor, which expires rows by the machine's clock at each read, keeps a

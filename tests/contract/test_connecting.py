@@ -14,8 +14,8 @@ import pytest
 from pymongo import ReadPreference
 
 from bot.errors import StartError, StoreUnavailable
-from bot.store.mongo import store
-from bot.store.mongo.store import connect
+from bot.store.mongo import connection
+from tests.raw_store import connect
 
 KEEP = timedelta(days=40)
 
@@ -49,7 +49,7 @@ async def test_an_absent_server_is_one_sentence_without_the_password(
     driver, clock, monkeypatch, collected
 ):
     """Bounded by our limit, not by the driver's patience."""
-    monkeypatch.setattr(store, "PING_SECONDS", 0.3)
+    monkeypatch.setattr(connection, "PING_SECONDS", 0.3)
     started = time.monotonic()
     with pytest.raises(StoreUnavailable) as caught:
         await opened("mongodb://bot:s3cret@127.0.0.1:1/?authSource=admin", driver, clock)

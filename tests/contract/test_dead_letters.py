@@ -12,7 +12,7 @@ import pytest
 
 from bot.inbox import Entry
 from bot.ops.clock import ManualClock
-from bot.store.mongo.dead_letters import DeadLetter, dead_letters, requeue, try_again
+from bot.store.mongo.dead_letters import DeadLetter
 from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.queries import LeaseOwner
 from tests.builders import ANNA, BORIS, NOON, lane
@@ -43,7 +43,7 @@ def inbox(store, clock):
 
 @pytest.fixture
 def again(store, clock):
-    return lambda update_id: requeue(store.database, store.calls, update_id, clock.now())
+    return lambda update_id: store.dead_letters.requeue(update_id, clock.now())
 
 
 async def ended(inbox, state, *entries):
@@ -68,7 +68,7 @@ async def test_those_given_up_are_named_latest_first_without_their_words(inbox, 
     await ended(inbox, "failed", entry(2, BORIS_LANE, "command"))
     await ended(inbox, "done", entry(3))
     await inbox.put(entry(4))
-    found = await dead_letters(store.database, store.calls)
+    found = await store.dead_letters.latest()
 
     assert found == [
         DeadLetter(2, BORIS_LANE.id, "command", "failed", NOON + timedelta(minutes=1)),
@@ -82,7 +82,7 @@ async def test_one_that_was_given_up_is_handled_again(inbox, store, again, state
     await ended(inbox, state, entry(1))
     assert await again(1)
 
-    assert await dead_letters(store.database, store.calls) == []
+    assert await store.dead_letters.latest() == []
     claim = await inbox.claim(())
     assert (claim.tries, claim.is_retry) == (
         1,
@@ -152,7 +152,7 @@ async def test_looking_walks_no_collection(inbox, store, commands, mongo_client)
         await ended(inbox, "done" if number > 3 else "dead", entry(number))
     commands.forget()
     commands.explain = mongo_client
-    await dead_letters(store.database, store.calls)
+    await store.dead_letters.latest()
     [plan] = commands.plans
     assert "COLLSCAN" not in plan.stages
     assert "SORT" not in plan.stages
@@ -171,26 +171,24 @@ async def test_a_failed_turn_waits_again_with_all_its_messages_once_however_ofte
     await inbox.put(entry(1), entry(2))
     claim = await inbox.claim(())
     claim = await inbox.finish(await inbox.next(claim), "failed")
-    taps = await asyncio.gather(
-        *(try_again(store.database, store.calls, ANNAS, 1) for _ in range(4))
-    )
+    taps = await asyncio.gather(*(store.dead_letters.try_again(ANNAS, 1) for _ in range(4)))
 
     assert max(taps)
     assert [one.id for one in (await inbox.next(claim)).entries] == [1, 2]
-    assert not await try_again(store.database, store.calls, ANNAS, 1)
+    assert not await store.dead_letters.try_again(ANNAS, 1)
 
 
 @pytest.mark.parametrize("state", ["done", "cancelled", "refused"])
 async def test_only_what_was_given_up_is_tried_again(inbox, store, state):
     await ended(inbox, state, entry(1))
-    assert not await try_again(store.database, store.calls, ANNAS, 1)
+    assert not await store.dead_letters.try_again(ANNAS, 1)
 
 
 async def test_what_was_put_aside_is_tried_again_by_its_person_once(inbox, store):
     """It begins with its first try: what is well again by now is answered."""
     await ended(inbox, "dead", entry(1))
-    assert await try_again(store.database, store.calls, ANNAS, 1)
-    assert not await try_again(store.database, store.calls, ANNAS, 1)
+    assert await store.dead_letters.try_again(ANNAS, 1)
+    assert not await store.dead_letters.try_again(ANNAS, 1)
 
     await inbox.put(entry(2))
     claim = await inbox.claim(())
@@ -200,5 +198,5 @@ async def test_what_was_put_aside_is_tried_again_by_its_person_once(inbox, store
 async def test_nobody_tries_what_another_has_sent_or_what_was_sent_elsewhere(inbox, store):
     await ended(inbox, "failed", entry(1))
     for of in (BORIS_LANE, replace(ANNAS, aside=True)):
-        assert not await try_again(store.database, store.calls, of, 1)
+        assert not await store.dead_letters.try_again(of, 1)
     assert await waiting(inbox) == []

@@ -14,8 +14,8 @@ from pymongo.errors import OperationFailure, WriteError
 from bot.errors import StartError
 from bot.store import documents, turn_documents
 from bot.store.mongo import schema
-from bot.store.mongo.store import connect
 from tests.builders import ANNA, NOON, closed_turn, dialogue, message, session
+from tests.raw_store import connect
 
 DAY = 86_400
 

@@ -37,8 +37,8 @@ from bot.settings import Settings
 from bot.standins.claude.server import ClaudeServer
 from bot.standins.telegram.server import TelegramServer
 from bot.store.mongo import collections, schema
-from bot.store.mongo.store import connect
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, LIFETIME, closed_turn, dialogue, session, text
+from tests.raw_store import connect
 
 GROUP = Place(GROUP_ID)
 KEY = b"the key behind people's opaque names"

@@ -45,10 +45,10 @@ from bot.standins.claude.server import ClaudeServer
 from bot.store import documents
 from bot.store.memory.inbox import MemoryRecord
 from bot.store.mongo import collections, schema
-from bot.store.mongo.store import connect
 from bot.tokens import Tokens
 from bot.turn import TurnRunner
 from tests.builders import ALIVE, ANNA, BORIS, LIFETIME, NOON, question, session
+from tests.raw_store import connect
 
 pytestmark = pytest.mark.load
 

@@ -14,8 +14,8 @@ import pytest
 
 from bot.ops.clock import SystemClock
 from bot.store.mongo import collections, schema
-from bot.store.mongo.store import connect
 from tests.builders import ANNA, ANNAS_CHAT, dialogue, session
+from tests.raw_store import connect
 
 pytestmark = pytest.mark.load
 

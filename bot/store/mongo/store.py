@@ -1,72 +1,37 @@
-"""The connection to MongoDB: one client per process, made inside the running loop, through either
-driver.
-
-Writes are journaled by a majority, every call has a limit, the pool is kept warm. Compression is
-left to MONGODB_URI, since its libraries are optional.
+"""Everything that is kept in one MongoDB database, as ports: nobody outside this package sees the
+database itself.
 """
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, cast
+from typing import Self
 
-import pymongo
-from motor.motor_asyncio import AsyncIOMotorClient
-from pymongo import AsyncMongoClient
-from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.errors import ConfigurationError, InvalidURI, PyMongoError
-
-from bot.errors import StartError, StoreUnavailable
 from bot.ports import Clock
-from bot.store.documents import Document
+from bot.store.mongo import admin, schema
 from bot.store.mongo.archive import MongoArchive
 from bot.store.mongo.chats import MongoChats
-from bot.store.mongo.driver_gate import DriverGate, is_refused
+from bot.store.mongo.connection import Connection, Driver, open_connection
+from bot.store.mongo.corrections import MongoCorrections
+from bot.store.mongo.dead_letters import MongoDeadLetters
+from bot.store.mongo.entries import LaneOf
+from bot.store.mongo.inbox import MongoInbox
+from bot.store.mongo.leases import MongoLease
 from bot.store.mongo.notes import MongoNotes
 from bot.store.mongo.owners import MongoOwners
+from bot.store.mongo.queries import LeaseOwner
 from bot.store.mongo.sessions import MongoSessions
 from bot.store.mongo.token_ratios import MongoTokenRatios
 from bot.store.mongo.usage import MongoUsage
 
-Driver = Literal["motor", "pymongo"]
-
-PING_SECONDS = 5.0
-_CLIENTS: dict[Driver, Any] = {"motor": AsyncIOMotorClient, "pymongo": AsyncMongoClient}
-_WARM = {"minPoolSize": 4}
-_OPTIONS: dict[str, Any] = {
-    "appname": "bot",
-    "tz_aware": True,
-    "w": "majority",
-    "journal": True,
-    "readConcernLevel": "majority",
-    "readPreference": "primary",
-    "retryWrites": True,
-    "retryReads": True,
-    "timeoutMS": 20_000,
-    "serverSelectionTimeoutMS": 15_000,
-    "connectTimeoutMS": 5_000,
-    "heartbeatFrequencyMS": 5_000,
-    "maxPoolSize": 32,
-    "maxConnecting": 4,
-    "maxIdleTimeMS": 300_000,
-    "uuidRepresentation": "standard",
-    "datetime_conversion": "DATETIME_AUTO",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Everything that is kept in one database.
+    """The ports of persistence over one connection."""
 
-    Further stores are made over its `database` and `calls`.
-    """
-
-    database: AsyncDatabase[Document]
-    calls: DriverGate
+    _connection: Connection
     sessions: MongoSessions
     archive: MongoArchive
     notes: MongoNotes
@@ -74,15 +39,57 @@ class Store:
     owners: MongoOwners
     token_ratios: MongoTokenRatios
     chats: MongoChats
-    servers: str
+    corrections: MongoCorrections
+    dead_letters: MongoDeadLetters
+
+    @classmethod
+    def over(cls, connection: Connection, *, clock: Clock, keep: timedelta) -> Self:
+        """The Store over an open connection. `keep` is how long archived messages stay."""
+        database, calls = connection.database, connection.calls
+        return cls(
+            connection,
+            sessions=MongoSessions(database, calls),
+            archive=MongoArchive(database, calls, clock, keep),
+            notes=MongoNotes(database, calls),
+            usage_store=MongoUsage(database, calls),
+            owners=MongoOwners(database, calls),
+            token_ratios=MongoTokenRatios(database, calls),
+            chats=MongoChats(database, calls),
+            corrections=MongoCorrections(database, calls),
+            dead_letters=MongoDeadLetters(database, calls),
+        )
+
+    def inbox(self, clock: Clock, holder: LeaseOwner, lane_of: LaneOf) -> MongoInbox:
+        """The inbox as this process works in it."""
+        return MongoInbox(self._connection.database, self._connection.calls, clock, holder, lane_of)
+
+    def lease(self, name: str, holder: LeaseOwner) -> MongoLease:
+        """A named lease as this process may hold it."""
+        return MongoLease(self._connection.database, self._connection.calls, name, holder)
+
+    async def sweep_archive(self) -> int:
+        """Delete archived messages without a Session; how many went."""
+        return await admin.sweep_archive(self._connection.database, self._connection.calls)
+
+    async def inspect_schema(self, expire_after: int) -> Sequence[str]:
+        """What is not as it should be, as sentences; nothing is changed."""
+        return await schema.inspect(self._connection.database, expire_after)
+
+    async def ensure_schema(self, expire_after: int) -> Sequence[str]:
+        """Mend all of it; the sentences of what was mended."""
+        return await schema.ensure(self._connection.database, expire_after)
+
+    async def ensure_needed_schema(self, expire_after: int) -> Sequence[str]:
+        """Mend what this user may. Raises StartError where the bot needs the rest."""
+        return await schema.ensure_needed(self._connection.database, expire_after)
 
     async def ping(self) -> None:
         """Ask the server to answer. Raises StoreUnavailable, in words for the operator."""
-        await _ping(self.database, self.servers)
+        await self._connection.ping()
 
     async def close(self) -> None:
         """Give the connections back; the Store is of no use afterwards."""
-        await awaited(self.database.client.close())
+        await self._connection.close()
 
 
 async def connect(
@@ -92,75 +99,5 @@ async def connect(
 
     `keep` is how long archived messages stay.
     """
-    await _probe(uri, driver)
-    opened = _open_client(uri, driver, **_WARM)[database]
-    calls = DriverGate()
-    return Store(
-        database=opened,
-        calls=calls,
-        sessions=MongoSessions(opened, calls),
-        archive=MongoArchive(opened, calls, clock, keep),
-        notes=MongoNotes(opened, calls),
-        usage_store=MongoUsage(opened, calls),
-        owners=MongoOwners(opened, calls),
-        token_ratios=MongoTokenRatios(opened, calls),
-        chats=MongoChats(opened, calls),
-        servers=_servers(uri),
-    )
-
-
-async def awaited(result: Any) -> Any:
-    """The result of a call that one driver wants awaited and the other does not (close, aggregate,
-    list_indexes).
-    """
-    return (
-        await result if inspect.isawaitable(result) and not hasattr(result, "__aiter__") else result
-    )
-
-
-async def _probe(uri: str, driver: Driver) -> None:
-    """Ask through a client of its own: warming a pool with refused credentials prints the driver's
-    tracebacks.
-    """
-    client = _open_client(uri, driver)
-    try:
-        await _ping(client["admin"], _servers(uri))
-    finally:
-        await awaited(client.close())
-
-
-async def _ping(database: AsyncDatabase[Document], servers: str) -> None:
-    try:
-        with pymongo.timeout(PING_SECONDS):
-            await database.command("ping")
-    except PyMongoError as error:
-        fault = (
-            "refuses the name or password of"
-            if is_refused(error)
-            else "does not answer at the address of"
-        )
-        raise StoreUnavailable(f"MongoDB ({servers}) {fault} MONGODB_URI.") from None
-
-
-def _open_client(uri: str, driver: Driver, **options: Any) -> AsyncMongoClient[Document]:
-    """Motor is given PyMongo Async's type: the calls made here are spelled alike in both."""
-    if driver == "motor":
-        options["io_loop"] = asyncio.get_running_loop()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "error", UserWarning
-            )  # the driver only warns of an option it cannot read
-            return cast("AsyncMongoClient[Document]", _CLIENTS[driver](uri, **_OPTIONS, **options))
-    except (InvalidURI, ConfigurationError, ValueError, OSError, UserWarning):
-        raise StartError(
-            "MONGODB_URI is not an address of MongoDB, such as "
-            "mongodb://name:password@host:27017: look at the host,"
-            " the options, the files they name, and special characters in the password (@ is "
-            "written %40)."
-        ) from None
-
-
-def _servers(uri: str) -> str:
-    """The hosts in the address, without name and password."""
-    return uri.rpartition("://")[2].rpartition("@")[2].partition("/")[0].partition("?")[0]
+    connection = await open_connection(uri, database, driver=driver)
+    return Store.over(connection, clock=clock, keep=keep)
