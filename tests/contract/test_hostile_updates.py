@@ -140,7 +140,7 @@ class Intake:
         return self._good, {"message": message(BORIS, f"good {self._good}", message_id=self._good)}
 
     async def are_taken(self, *numbers):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             waiting = {"message": {"$in": numbers}, "state": "queued"}
             while await self.entries.count_documents(waiting) < len(numbers):  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0.01)

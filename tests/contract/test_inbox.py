@@ -81,7 +81,7 @@ async def claimed(inbox, *entries):
 
 
 async def eventually_claimed(inbox):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (claim := await inbox.claim(())) is None:  # noqa: ASYNC110 - the end of a delay is announced to nobody
             await asyncio.sleep(0.02)
     return claim

@@ -107,7 +107,7 @@ async def test_the_bots_own_clock_ends_no_lease(processes):
 async def test_a_lease_ends_by_the_servers_clock(processes):
     """The machines' clocks may differ; the lease is one of the server's."""
     claim = await claimed(processes.process("brief", lease_seconds=0.2), entry(1))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while (later := await processes.there.claim(())) is None:  # noqa: ASYNC110 - time itself is waited for
             await asyncio.sleep(0.02)
 
@@ -140,7 +140,7 @@ async def test_a_holder_knows_by_its_own_clock_that_its_lease_may_be_over(proces
     claim = await claimed(inbox, entry(1))
     record = inbox.record(await inbox.next(claim))
     record.require_lease()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while inbox._leases.is_valid(claim):  # noqa: ASYNC110 - time itself is waited for
             await asyncio.sleep(0.02)
     with pytest.raises(LaneLost):
@@ -167,7 +167,7 @@ async def test_a_process_that_wakes_up_finishes_nothing(processes):
     frozen = processes.process("brief", lease_seconds=0.2)
     claim = await claimed(frozen, entry(1), entry(2))
     batch = await frozen.next(claim)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while frozen._leases.is_valid(claim):  # noqa: ASYNC110 - time itself is waited for
             await asyncio.sleep(0.02)
     later = await processes.there.claim(())

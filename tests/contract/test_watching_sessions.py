@@ -74,7 +74,7 @@ async def _looking(store, event_log):
     tells of one.
     """
     sessions = store.database["sessions"]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         async for told in event_log.follow(0, 0.05):
             if told:
                 break
@@ -86,7 +86,7 @@ async def _looking(store, event_log):
 async def happens(event_log, what, **fields):
     """The latest event, once it is of that kind."""
     wanted = {"what": what, **fields}.items()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         async for _ in event_log.follow(0, 0.05):
             if (known := event_log.since(0)) and wanted <= known[-1].items():
                 return known[-1]

@@ -27,7 +27,7 @@ from bot.standins.errors import StandInError
 from bot.texts import LANGUAGES, text
 
 ANNA, BORIS = 1001, 1002
-LIMIT = 30.0
+LIMIT = 60.0
 NOTICES = [text("session_expired", language) for language in LANGUAGES]
 
 

@@ -297,7 +297,7 @@ async def last(http, environment, owner=ANNA, place=ANNAS_CHAT, *, asked_times=1
     return (await inspector(http, "request", owner, place))["request"]
 
 
-async def arrived(environment, holds, seconds=5.0):
+async def arrived(environment, holds, seconds=60.0):
     async with asyncio.timeout(seconds):
         async for _ in environment.event_log.follow(0, 0.02):
             if holds(environment.event_log.since(0)):

@@ -25,7 +25,7 @@ class Process:
     errors: asyncio.StreamReader
     output: list[str] = field(default_factory=list)
 
-    async def until(self, words: str, seconds: float = 30) -> None:
+    async def until(self, words: str, seconds: float = 60) -> None:
         """Wait for a line that holds these words."""
         async with asyncio.timeout(seconds):
             while not any(words in line for line in self.output):
@@ -33,7 +33,7 @@ class Process:
                     raise AssertionError(f"it ended before {words!r}:\n{''.join(self.output)}")
                 self.output.append(line)
 
-    async def ends(self, seconds: float = 30) -> int:
+    async def ends(self, seconds: float = 60) -> int:
         """Wait for its end; the exit code."""
         out, err = await asyncio.wait_for(self.process.communicate(), seconds)
         self.output += [out.decode(), err.decode()]
@@ -86,7 +86,7 @@ class Environment:
         """Say something and wait for the answer."""
         before = len(person.chat.answers)
         person.says(words)
-        await self.telegram.until(lambda: len(person.chat.answers) > before, seconds=20)
+        await self.telegram.until(lambda: len(person.chat.answers) > before)
         return str(person.chat.answers[-1].text)
 
 

@@ -71,7 +71,7 @@ async def served(python):
 
 async def handled(database):
     """Until nothing waits any more."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while database["inbox"].count_documents({"state": "queued"}):  # noqa: ASYNC110 - it has no event to wait for
             await asyncio.sleep(0.05)
 

@@ -27,7 +27,7 @@ async def test_a_message_that_failed_is_named_and_tried_again(town):
             1,
             f"{update_id} waits to be handled again.\n7 is none that was given up.\n",
         )
-        await town.telegram.until(lambda: len(anna.chat.answers) > before, seconds=20)
+        await town.telegram.until(lambda: len(anna.chat.answers) > before)
 
     assert anna.chat.answers[-1].text != refused
     assert await dead(town) == (0, "")

@@ -60,7 +60,7 @@ def answers(people, group):
 
 async def handled(database):
     """Until nothing waits."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while database["inbox"].count_documents({"state": "queued"}):  # noqa: ASYNC110 - it has no event to wait for
             await asyncio.sleep(0.005)
 
@@ -81,7 +81,7 @@ async def turns(town, people, words, luck, database):
                 f"@emulated_bot {said}" if in_group else said, chat=group if in_group else None
             )
         await town.telegram.until(
-            lambda before=before: answers(people, group) >= before + len(people), seconds=30
+            lambda before=before: answers(people, group) >= before + len(people)
         )
         await handled(database)
     return group

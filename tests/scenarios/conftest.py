@@ -42,13 +42,13 @@ class TelegramState:
         before = self._signs()
         running = asyncio.create_task(app.run(settings, leave=leave, clock=self.clock))
         try:
-            await self.telegram.until(lambda: running.done() or self._signs() > before, seconds=30)
+            await self.telegram.until(lambda: running.done() or self._signs() > before)
             if running.done():
                 running.result()
             yield
         finally:
             leave.set()
-            await asyncio.wait_for(running, 30)
+            await asyncio.wait_for(running, 60)
 
     def _signs(self) -> int:
         """How often a bot has asked for updates, said where to deliver them, or named its commands:
@@ -64,10 +64,10 @@ class TelegramState:
         place = chat or person.chat
         before = len(place.answers)
         person.says(words, chat=chat, **said)
-        await self.telegram.until(lambda: len(place.answers) >= before + answers, seconds=20)
+        await self.telegram.until(lambda: len(place.answers) >= before + answers)
         return "\n".join(message.text for message in place.answers[before:])
 
-    async def eventually(self, condition, seconds: float = 10):
+    async def eventually(self, condition, seconds: float = 60):
         """Wait until the condition about the database holds; its value."""
         async with asyncio.timeout(seconds):
             while not (value := condition()):  # noqa: ASYNC110 - the database has no event to wait for

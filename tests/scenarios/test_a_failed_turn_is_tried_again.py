@@ -18,7 +18,7 @@ def labels(message):
 
 
 async def answered(state, query):
-    await state.telegram.until(lambda: query.answer is not None, seconds=10)
+    await state.telegram.until(lambda: query.answer is not None)
     return query.answer.get("text", "")
 
 

@@ -29,7 +29,7 @@ def said(session):
 
 
 async def answered(state, query):
-    await state.telegram.until(lambda: query.answer is not None, seconds=10)
+    await state.telegram.until(lambda: query.answer is not None)
     return query.answer.get("text", "")
 
 
@@ -38,7 +38,7 @@ async def corrects(state, person, message, words):
     chat = state.telegram.state.chats[message.chat_id]
     before = len(chat.answers)
     person.edits(message, words)
-    await state.telegram.until(lambda: len(chat.answers) > before, seconds=20)
+    await state.telegram.until(lambda: len(chat.answers) > before)
     return chat.answers[-1]
 
 
@@ -59,7 +59,7 @@ async def test_the_corrected_question_takes_the_place_of_the_old_one(state, anna
         assert (offer.text, [button.text for button in offer.buttons]) == (OFFER, [BUTTON])
     async with state.bot(MONGODB_DRIVER=driver):
         assert await answered(state, anna.presses(BUTTON)) == ""
-        await state.telegram.until(lambda: "Herons are birds." in anna.chat.text, seconds=20)
+        await state.telegram.until(lambda: "Herons are birds." in anna.chat.text)
         await state.ask(anna, "Thank you.")
 
     session = state.session(anna.id)
@@ -86,19 +86,19 @@ async def test_of_several_messages_the_corrected_one_is_changed_and_changed_agai
     state.telegram.faults.next("sendMessage", Held.hold(gate))
     async with state.bot():
         anna.says("Hi")
-        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"), seconds=20)
+        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"))
         line = anna.says("Tell me about herrings.")
         anna.says("And about trains.")
         await state.eventually(
             lambda: state.database["inbox"].count_documents({"state": "queued"}) == 3
         )
         gate.set()
-        await state.telegram.until(lambda: len(anna.chat.answers) == 2, seconds=20)
+        await state.telegram.until(lambda: len(anna.chat.answers) == 2)
         await idle(state)
         for words, answer in (("a heron.", "Heron and trains."), ("herons.", "Herons and trains.")):
             await corrects(state, anna, line, f"Tell me about {words}")
             anna.presses(BUTTON)
-            await state.telegram.until(lambda answer=answer: answer in anna.chat.text, seconds=20)
+            await state.telegram.until(lambda answer=answer: answer in anna.chat.text)
             await idle(state)
     session = state.session(anna.id)
     assert said(session) == [
@@ -119,7 +119,7 @@ async def test_two_presses_make_one_turn_and_the_newest_words_count(state, anna)
         await idle(state)
         queries = [anna.presses(BUTTON, on=offer) for _ in range(2)]
         assert sorted([await answered(state, query) for query in queries]) == ["", EXPIRED]
-        await state.telegram.until(lambda: len(anna.chat.answers) == 3, seconds=20)
+        await state.telegram.until(lambda: len(anna.chat.answers) == 3)
         await idle(state)
 
     session = state.session(anna.id)
@@ -137,7 +137,7 @@ async def test_an_edit_that_changes_no_word_or_no_last_question_does_nothing(sta
     """And an edited command is never run again, nor does an edit open a Session."""
     async with state.bot():
         command = anna.says("/new")
-        await state.telegram.until(lambda: anna.chat.answers, seconds=20)
+        await state.telegram.until(lambda: anna.chat.answers)
         anna.edits(command, "/reset")
         first = state.session(anna.id)["_id"]
         await state.ask(anna, "One?")
@@ -165,7 +165,7 @@ async def test_too_late_is_said_and_nothing_is_asked(state, anna):
         offer = await corrects(state, anna, anna.chat.shown[0], "One, please?")
         await state.ask(anna, "Two?")
         await answered(state, anna.presses(BUTTON, on=offer))
-        await state.telegram.until(lambda: TOO_LATE in anna.chat.text, seconds=20)
+        await state.telegram.until(lambda: TOO_LATE in anna.chat.text)
     assert len(state.requests) == 2
     assert said(state.session(anna.id))[::2] == ["One?", "Two?"]
 
@@ -175,11 +175,11 @@ async def test_what_is_edited_while_it_is_being_answered_is_offered_afterwards(s
     state.telegram.faults.next("sendMessage", Held.hold(gate))
     async with state.bot():
         question = anna.says("Tell me about herrings.")
-        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"), seconds=20)
+        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"))
         anna.edits(question, "Tell me about herons.")
         await state.eventually(lambda: state.database["inbox"].count_documents({"kind": "edit"}))
         gate.set()
-        await state.telegram.until(lambda: OFFER in anna.chat.text, seconds=20)
+        await state.telegram.until(lambda: OFFER in anna.chat.text)
 
 
 async def test_a_corrected_caption_is_asked_again_with_its_picture(state, anna):
@@ -187,11 +187,11 @@ async def test_a_corrected_caption_is_asked_again_with_its_picture(state, anna):
     state.claude.script("A herring.", "A heron.")
     async with state.bot():
         anna.sends_photo(photo, "Which herring is it?")
-        await state.telegram.until(lambda: anna.chat.answers, seconds=20)
+        await state.telegram.until(lambda: anna.chat.answers)
         anna.touches(anna.chat.shown[0])
         await corrects(state, anna, anna.chat.shown[0], "Which heron is it?")
         anna.presses(BUTTON)
-        await state.telegram.until(lambda: "A heron." in anna.chat.text, seconds=20)
+        await state.telegram.until(lambda: "A heron." in anna.chat.text)
     asked = state.requests[-1]["messages"]
     assert [block["type"] for block in asked[-1]["content"]].count("image") == 1
     assert "Which heron is it?" in said(state.session(anna.id))
@@ -208,7 +208,7 @@ async def test_a_failed_question_is_tried_again_as_it_is_now(state, anna):
             lambda: state.database["inbox"].count_documents({"kind": "edit", "state": "done"})
         )
         anna.presses("Try again")
-        await state.telegram.until(lambda: len(anna.chat.answers) == 2, seconds=20)
+        await state.telegram.until(lambda: len(anna.chat.answers) == 2)
     assert said(state.session(anna.id))[0] == "Tell me about herons."
 
 
@@ -220,12 +220,12 @@ async def test_an_offer_that_a_retry_made_void_does_not_stand_in_the_way_of_the_
         offer = await corrects(state, anna, question, "What is a herron?")
         state.claude.faults.next(Fault.status(400, "bad"))
         anna.presses(BUTTON, on=offer)
-        await state.telegram.until(lambda: len(anna.chat.answers) == 3, seconds=20)
+        await state.telegram.until(lambda: len(anna.chat.answers) == 3)
         await corrects(state, anna, question, "What is a heron?")
         await idle(state)
         state.passes(seconds=1)
         state.claude.script("A heron.")
         anna.presses("Try again")
-        await state.telegram.until(lambda: "A heron." in anna.chat.text, seconds=20)
+        await state.telegram.until(lambda: "A heron." in anna.chat.text)
         await idle(state)
         assert (await corrects(state, anna, question, "What is a heron, please?")).text == OFFER

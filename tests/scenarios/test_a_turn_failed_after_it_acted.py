@@ -54,9 +54,7 @@ async def test_trying_again_gives_the_model_the_real_result(state, anna, sent):
     async with state.bot():
         state.claude.script(call("send_letter", {"to": "Riga"}), "It is on its way.")
         anna.presses("Try again")
-        await state.telegram.until(
-            lambda: anna.chat.answers[-1].text == "It is on its way.", seconds=20
-        )
+        await state.telegram.until(lambda: anna.chat.answers[-1].text == "It is on its way.")
         await state.ask(anna, "Thank you.")
 
     assert sent() == ["Riga"]

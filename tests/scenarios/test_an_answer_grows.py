@@ -27,7 +27,7 @@ async def growing(state, chat, than=0):
         texts = [draft.text] if draft else [message.text for message in chat.answers[-1:]]
         return texts[0] if texts and len(texts[0]) > than else ""
 
-    return await state.telegram.until(seen, seconds=20)
+    return await state.telegram.until(seen)
 
 
 async def test_in_private_a_draft_grows_and_one_message_stays(state, anna):
@@ -39,7 +39,7 @@ async def test_in_private_a_draft_grows_and_one_message_stays(state, anna):
         second = await growing(state, anna.chat, len(first))
         assert anna.chat.answers == []
         state.claude.faults.slow(0)
-        await state.telegram.until(lambda: anna.chat.answers, seconds=20)
+        await state.telegram.until(lambda: anna.chat.answers)
 
     assert LONG.startswith(first)
     assert second.startswith(first)
@@ -55,7 +55,7 @@ async def test_in_a_group_one_message_grows_into_the_answer(state, anna):
         asked = anna.says("@emulated_bot tell me a lot.", chat=group)
         first = await growing(state, group)
         state.claude.faults.slow(0)
-        await state.telegram.until(lambda: group.text == LONG[:900].strip(), seconds=20)
+        await state.telegram.until(lambda: group.text == LONG[:900].strip())
 
     assert LONG.startswith(first)
     assert len(first) < 900
@@ -73,9 +73,9 @@ async def test_the_stop_button_ends_its_own_turn_and_nothing_else(state, anna, r
         shown = await growing(state, anna.chat, 40)
         anna.says("And now something short.")
         anna.stops()
-        await state.telegram.until(lambda: "[interrupted]" in anna.chat.text, seconds=5)
+        await state.telegram.until(lambda: "[interrupted]" in anna.chat.text)
         state.claude.faults.slow(0)
-        await state.telegram.until(lambda: "The second answer." in anna.chat.text, seconds=20)
+        await state.telegram.until(lambda: "The second answer." in anna.chat.text)
 
     texts = [message.text for message in anna.chat.answers]
     assert texts[0].startswith(shown)
@@ -97,7 +97,7 @@ async def test_in_a_private_chat_with_topics_each_topic_has_its_own_draft_stop_a
         await growing(state, anna.chat, 40)
         assert anna.chat.draft(state.clock.now()).thread_id == herons
         anna.stops()
-        await state.telegram.until(lambda: "[interrupted]" in anna.chat.text, seconds=5)
+        await state.telegram.until(lambda: "[interrupted]" in anna.chat.text)
         state.claude.faults.slow(0)
         answer = await state.ask(anna, "What is my secret word?", thread=trains)
 
@@ -118,7 +118,7 @@ async def test_a_late_stop_stops_nothing(state, anna):
         state.telegram.deliver(
             {"stopped_message_generation": {"chat": anna.chat.json(), "draft_id": first}}
         )
-        await state.telegram.until(lambda: LONG[:300].strip() in anna.chat.text, seconds=20)
+        await state.telegram.until(lambda: LONG[:300].strip() in anna.chat.text)
     assert "[interrupted]" not in anna.chat.text
 
 
@@ -136,7 +136,7 @@ async def test_nothing_that_was_read_vanishes_around_a_tool(state, anna):
     async with state.bot():
         anna.says("I like tea.")
         before = await growing(state, anna.chat, 10)
-        await state.telegram.until(lambda: anna.chat.answers, seconds=20)
+        await state.telegram.until(lambda: anna.chat.answers)
     [answer] = anna.chat.answers
     assert answer.text.startswith(before)
     assert answer.text.endswith("Done, and thank you.")
@@ -149,11 +149,9 @@ async def test_a_flooded_preview_delays_neither_the_answer_nor_anybody_else(stat
     state.telegram.faults.next("sendMessageDraft", Fault.too_many(2), chat=anna.id)
     async with state.bot():
         anna.says("Tell me a lot.")
-        await state.telegram.until(
-            lambda: state.telegram.journal.of("sendMessageDraft"), seconds=20
-        )
+        await state.telegram.until(lambda: state.telegram.journal.of("sendMessageDraft"))
         state.claude.faults.slow(0)
         await state.ask(boris, "Hello")
-        await state.telegram.until(lambda: anna.chat.answers, seconds=20)
+        await state.telegram.until(lambda: anna.chat.answers)
     assert anna.chat.text == LONG[:600].strip()
     assert len(state.telegram.journal.of("sendMessageDraft", chat=anna.id)) == 1

@@ -123,11 +123,9 @@ async def test_what_is_being_done_is_seen_while_a_tool_runs_and_is_no_part_of_th
     async with state.bot():
         boris.says("Который час?")
         doing = f"Let me see.\n\n{text('status_other', 'ru')}"
-        draft = await state.telegram.until(lambda: boris.chat.draft(state.clock.now()), seconds=20)
-        await state.telegram.until(
-            lambda: boris.chat.draft(state.clock.now()).text == doing, seconds=20
-        )
+        draft = await state.telegram.until(lambda: boris.chat.draft(state.clock.now()))
+        await state.telegram.until(lambda: boris.chat.draft(state.clock.now()).text == doing)
         sys.modules["slow"].GATE.set()
-        await state.telegram.until(lambda: boris.chat.answers, seconds=20)
+        await state.telegram.until(lambda: boris.chat.answers)
     assert draft.can_stop
     assert [message.text for message in boris.chat.answers] == ["Let me see.\n\nIt is late."]

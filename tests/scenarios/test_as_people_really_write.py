@@ -29,7 +29,7 @@ def asked(state, number=-1):
 
 async def settled(state, chat, answers):
     """So many answers, and nothing that still waits."""
-    await state.telegram.until(lambda: len(chat.answers) >= answers, seconds=20)
+    await state.telegram.until(lambda: len(chat.answers) >= answers)
     await state.eventually(
         lambda: state.database["inbox"].count_documents({"state": "queued"}) == 0
     )
@@ -71,7 +71,7 @@ async def test_what_is_corrected_while_it_waits_is_asked_as_it_is_now(state, ann
     state.telegram.faults.next("sendMessage", Fault.hold(gate))
     async with state.bot():
         first = anna.says("One?")
-        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"), seconds=20)
+        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"))
         second = anna.says("Tow?")
         anna.edits(second, "Two?")
         anna.edits(first, "One, please?")
@@ -88,7 +88,7 @@ async def test_who_blocks_the_bot_pays_for_no_more_words(state, anna):
     state.claude.faults.slow(0.1)
     async with state.bot():
         anna.says("Tell me a lot.")
-        await state.telegram.until(lambda: anna.chat.draft(state.clock.now()), seconds=20)
+        await state.telegram.until(lambda: anna.chat.draft(state.clock.now()))
         anna.blocks()
         await state.eventually(
             lambda: state.database["inbox"].count_documents({"state": "refused"})
@@ -216,8 +216,6 @@ async def test_the_bot_leaves_chats_it_is_not_allowed_in(state, anna, boris):
     async with state.bot(ALLOWED_USER_IDS=str(anna.id)):
         state.telegram.events.join(allowed, by=anna)
         state.telegram.events.join(foreign, by=boris)
-        await state.telegram.until(
-            lambda: foreign.standing == "left" and foreign.answers, seconds=20
-        )
+        await state.telegram.until(lambda: foreign.standing == "left" and foreign.answers)
         assert "Hello" in await state.ask(anna, "/start@emulated_bot", chat=allowed)
     assert allowed.standing == "member"

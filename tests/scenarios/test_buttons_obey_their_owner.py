@@ -39,7 +39,7 @@ async def corrected(state, anna, group):
     asked = next(message for message in reversed(group.shown) if not message.from_bot)
     before = len(group.answers)
     anna.edits(asked, f"{ME} tell me about herons")
-    await state.telegram.until(lambda: len(group.answers) > before, seconds=20)
+    await state.telegram.until(lambda: len(group.answers) > before)
 
 
 async def long_talk(state, anna, group):
@@ -68,7 +68,7 @@ def stored(state):
 
 
 async def answered(state, query):
-    await state.telegram.until(lambda: query.answer is not None, seconds=20)
+    await state.telegram.until(lambda: query.answer is not None)
     return query.answer.get("text", "")
 
 

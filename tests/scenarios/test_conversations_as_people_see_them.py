@@ -49,7 +49,7 @@ def chat_message(chat, raw):
 
 
 async def settled(state, chat, answers):
-    await state.telegram.until(lambda: len(chat.answers) >= answers, seconds=20)
+    await state.telegram.until(lambda: len(chat.answers) >= answers)
     await state.eventually(
         lambda: state.database["inbox"].count_documents({"state": "queued"}) == 0
     )
@@ -146,7 +146,7 @@ async def test_topics_of_a_forum_and_its_general_one(state, anna):
         await state.ask(anna, f"/model{ME}", chat=forum, thread=herons)
         query = anna.presses("claude-opus-5-5", chat=forum)
         await state.telegram.until(
-            lambda: query.answer is not None and not forum.answers[-1].buttons, seconds=20
+            lambda: query.answer is not None and not forum.answers[-1].buttons
         )
         await state.ask(anna, f"{ME} and trains?", chat=forum, thread=herons)
     chosen = text("model_chosen", "en", name="claude-opus-5-5")
@@ -188,7 +188,7 @@ async def test_a_topic_that_is_deleted_while_the_answer_is_written(state, anna, 
     state.telegram.faults.next("sendMessage", Fault.hold(gate))
     async with state.bot():
         anna.says(f"{ME} what are herons?", chat=forum, thread=herons)
-        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"), seconds=20)
+        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"))
         anna.deletes_topic(herons, forum)
         gate.set()
         await settled(state, forum, 1)

@@ -72,7 +72,7 @@ async def test_what_was_said_while_no_bot_ran_is_answered(state, anna, hook):
     anna.says("What is my name?")
     await state.telegram.until(lambda: state.telegram.pushes[-1].status == 0)
     async with state.bot(**hook):
-        await state.telegram.until(lambda: len(anna.chat.answers) == 2, seconds=20)
+        await state.telegram.until(lambda: len(anna.chat.answers) == 2)
 
     assert "Anna" in anna.chat.answers[-1].text
 

@@ -9,7 +9,8 @@ refuses what the real one refuses).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -39,11 +40,17 @@ class Row:
     roles: str = "ua"
     """Of the messages stored: user, assistant; empty where nothing of the turn stays."""
     script: tuple[Any, ...] = (PARIS,)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def passing(*faults):
     """Repeated; the person sees one answer."""
     return Row(faults, calls=len(faults) + 1)
+
+
+def silent(fault):
+    """As `passing`, and the bot does not wait long for a word."""
+    return replace(passing(fault), settings={"SILENCE_SECONDS": "1"})
 
 
 def failing(key, *faults, calls=1):
@@ -80,10 +87,10 @@ FAILURES = {
     "an error in mid-stream": passing(Fault.error_event(after=2)),
     "another error in mid-stream": passing(Fault.error_event("api_error", after=1)),
     "an unknown error in mid-stream": passing(Fault.error_event("mystery_error", after=1)),
-    "no headers": passing(Fault.silence()),
+    "no headers": silent(Fault.silence()),
     "a dropped connection": passing(Fault.dropped()),
-    "a stall": passing(Fault.stalled()),
-    "pings and nothing else": passing(Fault.pinging()),
+    "a stall": silent(Fault.stalled()),
+    "pings and nothing else": silent(Fault.pinging()),
     "an early end": passing(Fault.ends_early()),
     "an empty stream": passing(Fault.empty()),
     "a captive portal": passing(Fault.portal()),
@@ -166,7 +173,7 @@ async def test_a_call_ends(state, anna, row, caplog):
     """
     state.claude.script(*row.script)
     state.claude.faults.next(*row.faults)
-    async with state.bot(SILENCE_SECONDS="1"):
+    async with state.bot(**row.settings):
         shown = await state.ask(anna, "What is the capital of France?", answers=len(row.shown))
         [*_, last] = anna.chat.answers
         asked = len(state.requests)

@@ -68,9 +68,7 @@ async def test_awkward_answers_arrive_whole(state, anna, text):
     want = re.sub(r"[\s`*]", "", text)
     async with state.bot(MAX_TOKENS="64000"):
         anna.says("Go on.")
-        await state.telegram.until(
-            lambda: len(re.sub(r"[\s`*]", "", anna.chat.text)) >= len(want), seconds=20
-        )
+        await state.telegram.until(lambda: len(re.sub(r"[\s`*]", "", anna.chat.text)) >= len(want))
 
     assert re.sub(r"[\s`*]", "", anna.chat.text) == want
 

@@ -30,16 +30,14 @@ async def test_a_group_that_becomes_a_supergroup_keeps_its_talks(state, anna, bo
         first = state.session(anna.id)
         state.telegram.faults.next("sendMessage", Fault.hold(gate))
         anna.says("@emulated_bot one?", chat=group)
-        await state.telegram.until(
-            lambda: len(state.telegram.journal.of("sendMessage")) == 3, seconds=20
-        )
+        await state.telegram.until(lambda: len(state.telegram.journal.of("sendMessage")) == 3)
         anna.says("@emulated_bot what is my secret word?", chat=group)
         await state.eventually(
             lambda: state.database["inbox"].count_documents({"state": "queued"}) == 2
         )
         moved = state.telegram.events.migrate(group, anna)
         gate.set()
-        await state.telegram.until(lambda: len(moved.answers) == 2, seconds=20)
+        await state.telegram.until(lambda: len(moved.answers) == 2)
         assert "heron" in moved.answers[1].text
         answer = await state.ask(anna, "@emulated_bot what is my secret word?", chat=moved)
         foreign = await state.ask(boris, "@emulated_bot what is my secret word?", chat=moved)
@@ -59,7 +57,7 @@ async def test_a_move_that_only_a_send_tells_of_is_kept_as_well(state, anna):
         await state.ask(anna, "@emulated_bot my secret word is heron.", chat=group)
         group.migrated_to = moved.id
         anna.says("@emulated_bot hello", chat=group)
-        await state.telegram.until(lambda: moved.answers, seconds=20)
+        await state.telegram.until(lambda: moved.answers)
         assert "heron" in await state.ask(anna, "@emulated_bot what is my secret word?", chat=moved)
     assert len(state.sessions()) == 1
 
@@ -103,7 +101,7 @@ async def test_a_group_that_threw_the_bot_out_says_nothing_of_its_members(state,
     state.telegram.faults.next("sendMessage", Fault.hold(gate))
     async with state.bot():
         anna.says("@emulated_bot hello", chat=group)
-        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"), seconds=20)
+        await state.telegram.until(lambda: state.telegram.journal.of("sendMessage"))
         state.telegram.events.expel(group, anna)
         gate.set()
         await state.eventually(

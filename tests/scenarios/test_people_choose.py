@@ -36,7 +36,7 @@ def labels(message):
 
 async def tap(state, person, button, **press):
     query = person.presses(button, **press)
-    await state.telegram.until(lambda: query.answer is not None, seconds=10)
+    await state.telegram.until(lambda: query.answer is not None)
     return query.answer.get("text", "")
 
 

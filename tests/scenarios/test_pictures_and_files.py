@@ -46,7 +46,7 @@ def source(raw, media_type):
 async def answered(state, person, number=1, chat=None):
     """So many answers in all, and nothing that still waits; the latest."""
     chat = chat or person.chat
-    await state.telegram.until(lambda: len(chat.answers) >= number, seconds=20)
+    await state.telegram.until(lambda: len(chat.answers) >= number)
     await state.eventually(
         lambda: state.database["inbox"].count_documents({"state": "queued"}) == 0
     )
@@ -112,7 +112,7 @@ async def test_an_album_is_one_turn_and_a_late_piece_of_it_no_question_of_its_ow
     async with state.bot():
         [first, *_] = anna.sends_album([png(4), png(5), png(6)], "Which one is best?")
         await gathered(state, 3)
-        await state.telegram.until(lambda: state.telegram.journal.of("getFile"), seconds=20)
+        await state.telegram.until(lambda: state.telegram.journal.of("getFile"))
         anna.sends_photo(png(7), media_group_id=first.raw["media_group_id"])
         await gathered(state, 4)
         gate.set()
@@ -209,7 +209,7 @@ async def test_a_fetch_that_takes_long_can_be_stopped(state, anna):
     state.telegram.faults.next("download", TelegramFault.hold(gate))
     async with state.bot():
         anna.sends_photo(png(), "What is this?")
-        await state.telegram.until(lambda: state.telegram.journal.of("getFile"), seconds=20)
+        await state.telegram.until(lambda: state.telegram.journal.of("getFile"))
         anna.says("/stop")
         assert await answered(state, anna, 2) == said("stop_done")
         gate.set()

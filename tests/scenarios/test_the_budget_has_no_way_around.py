@@ -53,7 +53,7 @@ def figures(sentence):
 
 
 async def heard_of(state, person, answers):
-    await state.telegram.until(lambda: len(person.chat.answers) >= answers, seconds=20)
+    await state.telegram.until(lambda: len(person.chat.answers) >= answers)
     return person.chat.answers[-1]
 
 
@@ -146,9 +146,7 @@ async def test_what_was_thought_before_a_stop_is_booked(state, anna):
     state.claude.faults.slow(0.1)
     async with state.bot(DAILY_TOKEN_BUDGET=PLENTY):
         anna.says("Tell me about herons.")
-        await state.claude.until(
-            lambda exchanges: any(len(one.written) > 200 for one in exchanges), seconds=20
-        )
+        await state.claude.until(lambda exchanges: any(len(one.written) > 200 for one in exchanges))
         await state.ask(anna, "/stop", answers=2)
         await state.eventually(
             lambda: not state.database["usage"].find_one({"ownerId": anna.id})["holds"]

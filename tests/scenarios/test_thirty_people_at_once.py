@@ -39,7 +39,7 @@ async def test_no_secret_word_leaves_its_owner(state):
         answers = await asyncio.gather(
             *(converse(state, person, number, group) for number, person in enumerate(people))
         )
-        await state.telegram.until(lambda: len(group.answers) == PEOPLE, seconds=30)
+        await state.telegram.until(lambda: len(group.answers) == PEOPLE)
 
     for number, (person, answer) in enumerate(zip(people, answers, strict=True)):
         assert secret(number) in answer

@@ -41,7 +41,7 @@ WAYS = {
 async def pressed(state, anna, data):
     """Press a forged or an old button, and wait for what it says."""
     query = anna.presses("", on=anna.chat.answers[0], data=data)
-    await state.telegram.until(lambda: query.answer is not None, seconds=10)
+    await state.telegram.until(lambda: query.answer is not None)
     return query.answer.get("text", "")
 
 

@@ -25,7 +25,7 @@ async def talk(state, person, turns, **where):
 async def pressed(state, person, **press):
     """Press, and wait until the press is answered; the sentence that pops up."""
     query = person.presses(BUTTON, **press)
-    await state.telegram.until(lambda: query.answer is not None, seconds=10)
+    await state.telegram.until(lambda: query.answer is not None)
     return query.answer.get("text", "")
 
 

@@ -44,7 +44,7 @@ async def talk(at, turns):
 
 async def settled():
     """Until no compaction runs."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while tasks := [
             task for task in asyncio.all_tasks() if task.get_name().startswith("compaction")
         ]:

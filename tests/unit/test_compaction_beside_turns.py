@@ -40,7 +40,7 @@ def meanwhile(at, operation):
 
 
 async def settled():
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while tasks := [
             task for task in asyncio.all_tasks() if task.get_name().startswith("compaction")
         ]:
@@ -143,7 +143,7 @@ async def test_stop_ends_a_turn_also_while_room_is_made(house):
     await at.ask("one")
     stop = asyncio.Event()
     waiting = asyncio.create_task(at.ask("two", stop=stop))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not at.summary_model.requests:  # noqa: ASYNC110 - what is waited for is a plain value of a fake
             await asyncio.sleep(0)
         stop.set()

@@ -56,7 +56,7 @@ async def is_closed(reader):
 
 async def test_a_connection_that_says_nothing_is_closed():
     """C167."""
-    async with served(idle=IDLE) as server, asyncio.timeout(20):
+    async with served(idle=IDLE) as server, asyncio.timeout(60):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         assert await is_closed(reader)
         writer.close()
@@ -64,7 +64,7 @@ async def test_a_connection_that_says_nothing_is_closed():
 
 async def test_a_connection_that_trickles_its_headers_is_closed():
     """C167: each byte keeps no timer alive."""
-    async with served(idle=IDLE) as server, asyncio.timeout(20):
+    async with served(idle=IDLE) as server, asyncio.timeout(60):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(b"GET /hello HTTP/1.1\r\nHost: bot\r\nX-Slow: ")
         closed = asyncio.create_task(is_closed(reader))
@@ -77,7 +77,7 @@ async def test_a_connection_that_trickles_its_headers_is_closed():
 
 async def test_a_kept_connection_serves_several_requests_and_ends_when_it_is_idle():
     """The probes of a person or a proxy keep their connection."""
-    async with served(idle=IDLE) as server, asyncio.timeout(20):
+    async with served(idle=IDLE) as server, asyncio.timeout(60):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         for _ in range(5):
             writer.write(REQUEST)
@@ -87,7 +87,7 @@ async def test_a_kept_connection_serves_several_requests_and_ends_when_it_is_idl
 
 
 async def test_a_kept_connection_that_trickles_its_second_request_is_closed():
-    async with served(idle=IDLE) as server, asyncio.timeout(20):
+    async with served(idle=IDLE) as server, asyncio.timeout(60):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(REQUEST + b"GET /hello HT")
         assert b"200" in await reader.readuntil(b"hello")
@@ -118,7 +118,7 @@ def few(monkeypatch):
 
 async def test_whoever_comes_late_takes_the_place_of_the_oldest_that_waits(few):
     """C167: silent crowds lock nobody out."""
-    async with served() as server, asyncio.timeout(20):
+    async with served() as server, asyncio.timeout(60):
         silent = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(30)]
         assert b"200" in await ask(server.port)
         assert await is_closed(silent[0][0])
@@ -129,7 +129,7 @@ async def test_whoever_comes_late_takes_the_place_of_the_oldest_that_waits(few):
 
 async def test_a_request_that_is_being_answered_keeps_its_place(few):
     """An update that Telegram delivers is not cut off by a crowd."""
-    async with served() as server, asyncio.timeout(20):
+    async with served() as server, asyncio.timeout(60):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(b"POST /store HTTP/1.1\r\nHost: bot\r\nContent-Length: 10\r\n\r\nhello")
         while not server._working:  # noqa: ASYNC110 - the route has no event to wait for
@@ -144,7 +144,7 @@ async def test_a_request_that_is_being_answered_keeps_its_place(few):
 
 async def test_whoever_reads_no_answer_can_be_cut_too(few):
     """A close that waits for a reader would hold the file for ever."""
-    async with served() as server, asyncio.timeout(20):
+    async with served() as server, asyncio.timeout(60):
         deaf = [await asyncio.open_connection("127.0.0.1", server.port, limit=1) for _ in range(20)]
         for _, writer in deaf:
             writer.write(REQUEST * 20)  # the answers stay unread: the reader has room for one byte

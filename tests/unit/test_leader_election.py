@@ -38,7 +38,7 @@ class Lease:
         self.answer = answer
         while not self.asked.locked():
             await self.asked.acquire()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await self.asked.acquire()
             await self.asked.acquire()
 

@@ -31,7 +31,7 @@ class Meanwhile:
 
 async def until(condition):
     """Let the loop turn until `condition` holds, and then some more."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - what is waited for is a plain value of a fake
             await asyncio.sleep(0)
     for _ in range(10):

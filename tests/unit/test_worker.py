@@ -158,7 +158,7 @@ class CommandDependencies:
     async def until(self, *expected):
         """Wait until these lines are in the log, each as often as it is named."""
         wanted = Counter(expected)
-        async with asyncio.timeout(5), self.changed:
+        async with asyncio.timeout(60), self.changed:
             await self.changed.wait_for(lambda: wanted <= Counter(self.log))
 
 
@@ -173,7 +173,7 @@ async def working(needs, inbox, *, slots=8, owner_lanes=4, grace_seconds=5.0, le
         yield leave
     finally:
         leave.set()
-        await asyncio.wait_for(running, 10)
+        await asyncio.wait_for(running, 60)
 
 
 async def turns_of_the_loop(number):
@@ -183,7 +183,7 @@ async def turns_of_the_loop(number):
 
 async def asked_again(asked, times=1):
     """Until the inbox was asked so many times from now on."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not asked.locked():
             await asked.acquire()
         for _ in range(times):
@@ -453,7 +453,7 @@ async def test_two_suspects_do_not_run_side_by_side(kind):
         await needs.until(("begun" if kind == "content" else "obeyed", (1,)))
         before = len(inbox.handed_back)
         await inbox.put(entry(2, BORIS))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while len(inbox.handed_back) < before + 3:  # noqa: ASYNC110 - a plain list of a fake
                 await asyncio.sleep(0)
         assert ("begun", (2,)) not in needs.log
@@ -485,7 +485,7 @@ async def test_a_young_process_runs_no_suspect():
     inbox.tries, inbox.deaths_alone = SUSPECT, 2
     async with working(needs, inbox, lease_seconds=15):
         await inbox.put(entry(1))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while len(inbox.handed_back) < 3:  # noqa: ASYNC110 - a plain list of a fake
                 await asyncio.sleep(0)
 

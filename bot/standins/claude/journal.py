@@ -90,7 +90,7 @@ class Journal:
             await self.note(number, state="left")
 
     async def until(
-        self, holds: Callable[[Sequence[Exchange]], bool], seconds: float = 5
+        self, holds: Callable[[Sequence[Exchange]], bool], seconds: float = 60
     ) -> Sequence[Exchange]:
         """Wait for the journal to look like this; TimeoutError when it does not in time."""
         async with asyncio.timeout(seconds), self._changed:

@@ -92,7 +92,7 @@ class ClaudeServer:
         return len(self._script)
 
     async def until(
-        self, holds: Callable[[Sequence[Exchange]], bool], seconds: float = 5
+        self, holds: Callable[[Sequence[Exchange]], bool], seconds: float = 60
     ) -> Sequence[Exchange]:
         """Wait for the journal to look like this."""
         return await self.journal.until(holds, seconds)

@@ -147,7 +147,7 @@ class TelegramServer:
         """Queue a raw update: any kind, any id, also one that was delivered before."""
         return self.state.updates.deliver(update)
 
-    async def until(self, predicate: Callable[[], Value], seconds: float = 5) -> Value:
+    async def until(self, predicate: Callable[[], Value], seconds: float = 60) -> Value:
         """Wait until the predicate holds; its value.
 
         On time-out the assertion shows the last calls.
