@@ -32,7 +32,8 @@ from bot.settings import Settings
 from bot.store.mongo.queries import LeaseOwner
 from bot.store.mongo.store import Store
 from bot.telegram.clock_skew import ClockSkew
-from bot.telegram.commands import table
+from bot.telegram.commands.menu import publish
+from bot.telegram.commands.table import CommandDependencies
 from bot.telegram.frontend import TelegramFrontend
 from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.membership import Membership
@@ -93,7 +94,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     skew = ClockSkew(turns.clock, metrics.clock_skew)
     receive = counted(skew.watching(membership.noting(receiver.receive)), metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
-    needs = table.CommandDependencies(
+    needs = CommandDependencies(
         lifecycle=Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),
         choices=preference_options(settings, store),
         lifetime=turns.lifetime,
@@ -118,7 +119,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         log.info("@%s is ready; health answers on port %d", bot.username, port)
         async with asyncio.TaskGroup() as group:
             group.create_task(run_until(leave, intake.run()), name="intake")
-            group.create_task(run_until(leave, table.publish(bot)), name="menu")
+            group.create_task(run_until(leave, publish(bot)), name="menu")
             group.create_task(run_until(leave, _sweep_hourly(store)), name="sweep")
             group.create_task(run_until(leave, _keep_learning(turns, store)), name="scales")
             group.create_task(

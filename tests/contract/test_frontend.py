@@ -33,8 +33,9 @@ from bot.store.memory.inbox import MemoryRecord
 from bot.store.memory.owners import MemoryOwners
 from bot.store.memory.sessions import MemorySessions
 from bot.store.memory.usage import MemoryUsage
+from bot.telegram.commands.menu import publish
 from bot.telegram.commands.names import COMMANDS
-from bot.telegram.commands.table import CommandDependencies, publish
+from bot.telegram.commands.table import CommandDependencies
 from bot.telegram.frontend import TelegramFrontend
 from bot.telegram.inbound.identity import Sender, identify
 from bot.telegram.inbound.parsing import Account, kind_of

@@ -9,7 +9,7 @@ import pytest
 EDGES = {
     "bot/telegram/outbound/formatting.py": "an answer that cannot be formatted goes out plain, "
     "also where the parser panics",
-    "bot/telegram/frontend.py": "translates every error into one sentence for the person",
+    "bot/telegram/outcomes.py": "translates every error into one sentence for the person",
     "bot/telegram/inbound/poller.py": "whatever Telegram answers, polling goes on",
     "bot/telegram/inbound/receiver.py": "one bad update must not stop the intake",
     "bot/aio.py": "what is repeated goes on, and the failure is handed on",

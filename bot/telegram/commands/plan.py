@@ -1,25 +1,22 @@
-"""`/plan`: the Task of the talk that goes on here, as its person reads it."""
+"""`/plan`: shows the Task of the active Session."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bot.owner import Lane
-from bot.ports import SessionStore
-from bot.session import Alive, Task
-from bot.texts import Language, text
+from bot.session import Task
+from bot.telegram.commands.invocation import Invocation
+from bot.telegram.commands.visible_sessions import VisibleSessions
+from bot.texts import text
 
 _MARKS: Mapping[str, str] = {"open": "○", "doing": "▸", "done": "✓", "dropped": "–"}
 
 
-async def plan_text(sessions: SessionStore, lane: Lane, alive: Alive, language: Language) -> str:
-    """The plan, or that there is none: also where the Session is over, though nobody has said so
-    yet.
-    """
-    session = await sessions.inspect(lane.owner, lane.place, unless_over=alive)
-    if session is None or session.task is None:
-        return text("plan_none", language)
-    return describe_task(session.task)
+async def show_plan(sessions: VisibleSessions, call: Invocation) -> None:
+    """Say the plan, or that there is none; a Session that is over has none."""
+    session = await sessions.active(call.lane)
+    task = session.task if session is not None else None
+    await call.reply.say(describe_task(task) if task else text("plan_none", call.language))
 
 
 def describe_task(task: Task) -> str:

@@ -1,7 +1,6 @@
-"""What a person has used and may still use, in words for that person: `/usage`, and the refusal
-without room.
+"""`/usage`: shows what a person has used and may still use; also the sentences for a spent budget.
 
-Figures are told in private only: in a group they would tell others how much somebody talks
+Figures are shown in private only: in a group they would tell others how much somebody talks
 elsewhere.
 """
 
@@ -12,24 +11,26 @@ from datetime import timedelta
 
 from bot.budget import TokenBudget
 from bot.errors import BudgetSpent
-from bot.owner import Lane, Place
-from bot.ports import SessionStore
-from bot.session import Alive, Usage
+from bot.owner import Place
+from bot.session import Usage
+from bot.telegram.commands.invocation import Invocation
+from bot.telegram.commands.visible_sessions import VisibleSessions
 from bot.texts import Language, duration, figure, rounded, text
 
 
-async def usage_text(
-    token_budget: TokenBudget, sessions: SessionStore, lane: Lane, alive: Alive, language: Language
-) -> str:
-    """Today's tokens, those of the Session that goes on here, and what is left."""
-    if not lane.place.is_private:
-        return text("usage_private", language)
-    today = await token_budget.today(lane.owner)
-    session = await sessions.inspect(lane.owner, lane.place, unless_over=alive)
+async def show_usage(
+    sessions: VisibleSessions, token_budget: TokenBudget, call: Invocation
+) -> None:
+    """Say today's tokens, those of the active Session, and what is left."""
+    language = call.language
+    if not call.lane.place.is_private:
+        await call.reply.notice("usage_private")
+        return
+    today = await token_budget.today(call.lane.owner)
     lines = [_counted("usage_day", today, language)]
-    if session is not None:
+    if (session := await sessions.active(call.lane)) is not None:
         lines.append(_counted("usage_session", session.usage, language))
-    return "\n".join([*lines, _left(token_budget, today, language)])
+    await call.reply.say("\n".join([*lines, _left(token_budget, today, language)]))
 
 
 def _counted(key: str, usage: Usage, language: Language) -> str:
@@ -51,7 +52,7 @@ def _left(token_budget: TokenBudget, today: Usage, language: Language) -> str:
 
 
 def refusal(spent: BudgetSpent, place: Place, language: Language) -> tuple[str, Mapping[str, str]]:
-    """The sentence for what there was no room for, by its key, and what stands in it."""
+    """The key of the sentence that refuses a turn for want of tokens, and its values."""
     if not place.is_private:
         return "error_budget_group", {}
     if not spent.budget:
@@ -67,5 +68,5 @@ def refusal(spent: BudgetSpent, place: Place, language: Language) -> tuple[str, 
 
 
 def renewal(budget: int, renewed_in: timedelta, language: Language) -> Mapping[str, str]:
-    """How much a day allows, and in what time the next one begins."""
+    """How many tokens a day allows, and how long until the next one begins."""
     return {"budget": figure(budget), "wait": duration(rounded(renewed_in), language)}

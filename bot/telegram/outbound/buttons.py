@@ -1,6 +1,4 @@
-"""The buttons under the bot's messages: what is written on them, and what a press of one
-carries.
-"""
+"""The buttons below the bot's messages: their labels, and the data that a press carries."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ COMPACT = "compact"
 AGAIN = "again"
 
 
-def under(name: str, token: int | str, language: Language) -> InlineKeyboardMarkup:
-    """A message's one button."""
+def button_below(name: str, token: int | str, language: Language) -> InlineKeyboardMarkup:
+    """The one button below a message."""
     label = text(f"button_{name}", language)
     return InlineKeyboardMarkup([[InlineKeyboardButton(label, callback_data=f"{name}:{token}")]])

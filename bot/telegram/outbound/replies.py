@@ -20,7 +20,7 @@ from telegram import InlineKeyboardMarkup
 from bot.aio import cancel_and_wait
 from bot.inbox import Record
 from bot.owner import Place
-from bot.telegram.outbound.buttons import REPEAT, RETRY, under
+from bot.telegram.outbound.buttons import REPEAT, RETRY, button_below
 from bot.telegram.outbound.chat_actions import keep_typing
 from bot.telegram.outbound.formatting import chunks_of
 from bot.telegram.outbound.messages import Messages
@@ -113,7 +113,9 @@ class TelegramReply:
 
     async def fail(self, key: str, turn: int, **values: str) -> None:
         """Say why this turn has failed, and offer to try it again."""
-        await self.say(text(key, self._language, **values), under(RETRY, turn, self._language))
+        await self.say(
+            text(key, self._language, **values), button_below(RETRY, turn, self._language)
+        )
 
     async def say(self, words: str, markup: InlineKeyboardMarkup | None = None) -> None:
         """Send plain words, literally; `markup` stands under the last of them."""
@@ -149,7 +151,7 @@ class TelegramReply:
 
     async def _send_part(self, chunk: Chunk, turn: int, offered: int | None) -> None:
         self._require_lease()
-        markup = None if offered is None else under(REPEAT, offered, self._language)
+        markup = None if offered is None else button_below(REPEAT, offered, self._language)
         message_id = await self._in_place(turn, self._parts_sent(turn), chunk, markup)
         if message_id is None:
             message_id = await self._messages.send(

@@ -1,0 +1,41 @@
+"""Sets the menu of commands and the descriptions that Telegram shows.
+
+English is what it shows to people whose language it has no other text for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from telegram import Bot, BotCommand
+from telegram.error import TelegramError
+
+from bot.telegram.commands.names import COMMANDS
+from bot.texts import LANGUAGES, text
+
+log = logging.getLogger(__name__)
+
+
+async def publish(bot: Bot) -> None:
+    """Set them in every language; what fails is logged, since the bot works without."""
+    for language in LANGUAGES:
+        code = None if language == "en" else language
+        menu = [
+            BotCommand(command.name, command.description(language)) for command in COMMANDS.values()
+        ]
+        operations = (
+            partial(bot.set_my_commands, menu),
+            partial(bot.set_my_description, text("description", language)),
+            partial(bot.set_my_short_description, text("short_description", language)),
+        )
+        for operation in operations:
+            await _attempt(partial(operation, language_code=code))
+
+
+async def _attempt(operation: Callable[[], Awaitable[bool]]) -> None:
+    try:
+        await operation()
+    except TelegramError as failure:
+        log.warning("the command menu or a description could not be set: %s", failure.message)

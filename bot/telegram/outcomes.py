@@ -1,0 +1,132 @@
+"""How handling a batch ended: its state for the inbox, and the sentence for its person.
+
+This is the one place where an error becomes a sentence: a BotError names its own, anything else
+gets a general one and a traceback in the log. Where a chat can no longer be reached, nothing is
+sent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.errors import (
+    BotError,
+    BudgetSpent,
+    ChatBusy,
+    ChatUnreachable,
+    DeliveryError,
+    LaneLost,
+    ModelBusy,
+    StoreUnavailable,
+    Unstorable,
+)
+from bot.inbox import State
+from bot.owner import Lane
+from bot.ports import Clock, Owners
+from bot.telegram.commands.usage import refusal
+from bot.telegram.inbound.parsed_batch import ParsedBatch
+from bot.telegram.outbound.replies import TelegramReply
+from bot.telegram.outbound.throttled_notices import ThrottledNotices
+from bot.texts import Language, duration, rounded
+
+log = logging.getLogger(__name__)
+
+Work = Callable[[], Awaitable[State | None]]
+"""Handles a batch; None where it is plainly done."""
+
+MIN_NAMED_SECONDS = 10.0
+"""A shorter wait is over before its sentence has been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Runs the handling of a batch and says how it ended.
+
+    ChatBusy, LaneLost and StoreUnavailable are raised on: the worker tries again later.
+    """
+
+    owners: Owners
+    clock: Clock
+    throttled_notices: ThrottledNotices
+
+    async def of(
+        self, work: Work, parsed: ParsedBatch, reply: TelegramReply, *, can_try_again: bool = False
+    ) -> State:
+        """Do the work, and tell the person where it failed."""
+        lane, language = parsed.lane, parsed.language
+        if parsed.batch.claim.unreachable and lane.place.is_private:
+            await self.owners.reached(lane.owner)
+        turn = parsed.batch.turn if can_try_again else None
+        try:
+            return await work() or "done"
+        except (ChatBusy, LaneLost):
+            raise
+        except StoreUnavailable as away:
+            self.throttled_notices.say(lane.place, away.text, language)
+            raise
+        except ChatUnreachable as gone:
+            return await self._note_unreachable(lane, gone)
+        except BudgetSpent as spent:
+            return await _refuse(spent, parsed, reply, turn)
+        except BotError as error:
+            return await _fail(error, language, reply, turn)
+        except Exception:  # the edge: the person hears of it, the operator gets the traceback
+            log.exception("failed unexpectedly")
+            await _apologise(reply, turn, BotError.text, {})
+            return "failed"
+
+    async def _note_unreachable(self, lane: Lane, gone: ChatUnreachable) -> State:
+        """A group that cannot be reached tells nothing about its members."""
+        log.info("nobody there: %s", gone)
+        if lane.place.is_private:
+            await self.owners.unreachable(lane.owner, self.clock.now())
+        return "refused"
+
+
+async def _refuse(
+    spent: BudgetSpent, parsed: ParsedBatch, reply: TelegramReply, turn: int | None
+) -> State:
+    log.info(
+        "no room in the budget: %d tokens needed, %d of %d left",
+        spent.needed,
+        spent.left,
+        spent.budget,
+    )
+    sentence = refusal(spent, parsed.lane.place, parsed.language)
+    await _apologise(reply, turn if spent.passes else None, *sentence)
+    return "budget"
+
+
+async def _fail(
+    error: BotError, language: Language, reply: TelegramReply, turn: int | None
+) -> State:
+    log.warning("failed: %s: %s", type(error).__name__, error)
+    # What cannot be stored would fail in the same way when tried again.
+    can_try_again = not isinstance(error, Unstorable)
+    await _apologise(reply, turn if can_try_again else None, *_apology(error, language))
+    return "failed"
+
+
+def _apology(error: BotError, language: Language) -> tuple[str, Mapping[str, str]]:
+    """The key of the sentence for an error, and its values: a long wait is named."""
+    wait = error.retry_after if isinstance(error, ModelBusy) else None
+    if wait is None or wait < MIN_NAMED_SECONDS:
+        return error.text, {}
+    return "error_model_wait", {"wait": duration(rounded(timedelta(seconds=wait)), language)}
+
+
+async def _apologise(
+    reply: TelegramReply, turn: int | None, key: str, values: Mapping[str, str]
+) -> None:
+    try:
+        if turn is None:
+            await reply.notice(key, **values)
+        else:
+            await reply.fail(key, turn, **values)
+    except ChatBusy:
+        raise
+    except DeliveryError as error:
+        log.info("the apology could not be delivered: %s", error)
