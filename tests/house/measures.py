@@ -20,7 +20,14 @@ ROOT = Path(__file__).parents[2]
 SPINE = "bot/turn.py"
 MAX_CLASS_LINES = 150
 COMMAND_NAMES = "bot.telegram.commands.names"
-CONTENT_CLEANERS = frozenset({"user_content", "clean_content"})
+CONTENT_CLEANERS = frozenset({"clean", "user_content"})
+CONTENT_COMES_BY = (
+    "bot/telegram/inbound/",
+    "bot/turn.py",
+    "bot/agent/loop.py",
+    "bot/agent/prompt.py",
+)
+"""Where the content of a message passes on its way to the model."""
 
 PRIVATE_WORDS = frozenset({
     "afforded", "asking", "attached", "bell", "bill", "books", "brush", "bury", "calm", "canvas",
@@ -53,12 +60,12 @@ class Measure:
 
 CEILINGS: Mapping[str, float] = {
     "functions: p90 of lines": 16,
-    "classes over 150 lines": 9,
-    "modules: lines of the largest": 377,
-    "uses of Any": 148,
+    "classes over 150 lines": 5,
+    "modules: lines of the largest": 332,
+    "uses of Any": 143,
     "parses of an update": 3,
     "uses of the raw database outside store/": 9,
-    "private words": 95,
+    "private words": 79,
 }
 """What does not meet its bar yet, with the value it has today: it may only fall."""
 
@@ -85,6 +92,7 @@ def measures() -> list[Measure]:
     product = [
         tree for name, tree in own.items() if not name.startswith(("bot/store/", "bot/demo/"))
     ]
+    passed = [tree for name, tree in own.items() if name.startswith(CONTENT_COMES_BY)]
     return [
         Measure("functions: p90 of lines", quantiles(map(_lines, functions), n=10)[-1], 13),
         Measure("classes over 150 lines", sum(_lines(one) > MAX_CLASS_LINES for one in classes), 0),
@@ -92,7 +100,7 @@ def measures() -> list[Measure]:
         Measure("modules: lines of the largest", max(lengths), 300),
         Measure("uses of Any", sum(map(_uses_of_any, own.values())), 40),
         Measure("parameters of the spine", sum(map(_parameters, _functions(own[SPINE]))), 12),
-        Measure("cleanings of content", _calls(own.values(), CONTENT_CLEANERS), 1),
+        Measure("cleanings of content", _calls(passed, CONTENT_CLEANERS), 1),
         Measure("parses of an update", _calls(own.values(), {"de_json"}), 2),
         Measure("uses of the raw database outside store/", _uses_of_the_database(product), 0),
         Measure("floors of telegram", count_floors(own, "bot/telegram/"), 6),
