@@ -8,7 +8,6 @@ out, nobody can say.
 
 from __future__ import annotations
 
-import json
 import ssl
 from functools import cache
 from http import HTTPStatus
@@ -20,6 +19,7 @@ from telegram.ext import Application, ApplicationBuilder
 from telegram.request import HTTPXRequest
 
 from bot.errors import FileGone, FileTooLarge, FileUnavailable
+from bot.telegram.wire_json import read_json
 
 POOL_SECONDS = 10
 CONNECTIONS = 256
@@ -78,10 +78,7 @@ class Connection(HTTPXRequest):
     @staticmethod
     def parse_json_payload(payload: bytes) -> dict[str, Any]:
         """An answer of the Bot API. Raises NetworkError for anything else."""
-        try:
-            answer = json.loads(payload.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            answer = None
+        answer = read_json(payload)
         if not isinstance(answer, dict) or (
             "result" not in answer and answer.get("ok") is not False
         ):

@@ -521,6 +521,32 @@ async def test_an_answer_that_is_not_telegrams_stops_no_polling_and_is_not_print
     assert "heron" not in caplog.text
 
 
+SPOILT = {
+    "a list in lists": "[" * 1_000 + "]" * 1_000,
+    "an object in objects": '{"heron":' * 5_000 + "1" + "}" * 5_000,
+    "a number of many digits": "7" * 5_000,
+    "a number far below zero": "-" + "7" * 5_000,
+}
+
+
+@pytest.mark.parametrize("value", SPOILT.values(), ids=SPOILT)
+async def test_a_value_that_cannot_be_read_spoils_no_update_beside_it(intake, anna, caplog, value):
+    good = dict.fromkeys(("message_id", "date"), 5) | {
+        "chat": {"id": ANNA, "type": "private"},
+        "from": {"id": ANNA, "is_bot": False, "first_name": "Anna"},
+        "text": 'beside it: [{ 7 and " }]',
+    }
+    updates = (
+        f'[{{"update_id": 1, "message": {value}}}, '
+        f'{{"update_id": 2, "message": {json.dumps(good)}, "heron": {value}}}]'
+    )
+    body = f'{{"ok": true, "result": {updates}}}'
+    intake.server.faults.next("getUpdates", Fault.garbled(body, 200))
+    await intake.all_received()
+    assert intake.inbox.words == [good["text"], "that was all"]
+    assert "heron" not in caplog.text
+
+
 UNREADABLE: list[Json] = [
     {"message": {"message_id": 5, "text": "heron"}},
     {

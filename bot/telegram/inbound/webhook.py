@@ -2,19 +2,17 @@
 waiting for a model.
 
 Telegram repeats what is not answered with 2xx, and holds the chat's next update back meanwhile. So:
-200 once the inbox has the update, also for one that came again; 503 while it cannot be stored.
-Everybody can reach this address, so what does not carry the secret learns nothing, and nothing that
-was sent comes back in an answer.
+200 once the inbox has the update, also for one that came again, and for what can never be taken in,
+which is dropped with one log line; 503 while it cannot be stored. Everybody can reach this address,
+so what does not carry the secret learns nothing, and nothing that was sent comes back in an answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -23,7 +21,8 @@ from telegram.error import TelegramError
 
 from bot.errors import StartError, StoreError
 from bot.telegram.api_errors import reason_of
-from bot.telegram.inbound.poller import ALLOWED_UPDATES
+from bot.telegram.inbound.poller import ALLOWED_UPDATES, is_update
+from bot.telegram.wire_json import read_json
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +68,10 @@ class Webhook:
     async def _post(self, request: web.Request) -> web.Response:
         if status := self._refusal(request):
             return web.Response(status=status)
-        update = _parsed(await self._read(request))
-        if update is None:
-            return web.Response(status=400)
+        update = read_json(await self._read(request))
+        if not is_update(update):
+            log.warning("what was delivered is no update, or too large, and is dropped")
+            return web.Response()
         try:
             await self._receive(update)
         except StoreError:
@@ -84,28 +84,22 @@ class Webhook:
             return 403
         if request.content_type != "application/json":
             return 415
-        return 413 if (request.content_length or 0) > MAX_UPDATE_BYTES else 0
+        return 0
 
     async def _read(self, request: web.Request) -> bytes:
-        """The body; the application's own limit, just above ours, stops one whose size was not
-        announced.
+        """The body; empty where it is too large, which the application's own limit, just above
+        ours, finds where its size was not announced.
         """
+        if (request.content_length or 0) > MAX_UPDATE_BYTES:
+            return b""
         try:
             async with asyncio.timeout(self._body_seconds):
                 return await request.read()
+        except web.HTTPRequestEntityTooLarge:
+            return b""
         except (TimeoutError, ConnectionError):
             raise web.HTTPRequestTimeout(text="") from None
 
     def _is_telegram(self, request: web.Request) -> bool:
         given = request.headers.get(SECRET_HEADER, "")
         return hmac.compare_digest(given.encode(errors="surrogateescape"), self._secret.encode())
-
-
-def _parsed(body: bytes) -> dict[str, Any] | None:
-    """The update, or None where the body is none."""
-    try:
-        update = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    is_update = isinstance(update, dict) and type(update.get("update_id")) is int
-    return update if is_update else None

