@@ -172,7 +172,7 @@ class Claude:
         at arguments.
         """
         betas = wanted.pop("betas", ())
-        return await self._client.post(
+        events: anthropic.AsyncStream[object] = await self._client.post(
             "/v1/messages",
             body={**wanted, "stream": True},
             options={"headers": {"anthropic-beta": ",".join(betas)}} if betas else {},
@@ -180,6 +180,12 @@ class Claude:
             stream=True,
             stream_cls=anthropic.AsyncStream[object],
         )
+        if events.response.headers.get("content-type", "").startswith("text/html"):
+            await events.close()
+            not_the_provider = ModelBusy(NOTHING_CAME)
+            not_the_provider.usage = Usage()  # it stood in the way, so the call never arrived
+            raise not_the_provider
+        return events
 
 
 def _credential(endpoint: Endpoint) -> Any:

@@ -250,3 +250,12 @@ async def test_a_recording_costs_no_less_than_its_own_bytes_tell(state, anna, ea
         await heard_of(state, anna, 1)
         await state.eventually(lambda: states(state) == ["done"])
     assert used(state, anna) == 3 * 7 + billed(state)
+
+
+async def test_a_damaged_recording_costs_what_its_sender_says(state, anna, ears):
+    """Its last page speaks of six million years: nobody's day has room for that."""
+    async with state.bot(DAILY_TOKEN_BUDGET=PLENTY):
+        anna.sends_voice(b"OggS" + bytes(2_000) + b"OggS\0\0" + b"\xee" * 7 + b"\x7e", seconds=61)
+        await heard_of(state, anna, 1)
+        await state.eventually(lambda: states(state) == ["done"])
+    assert used(state, anna) == 2 * MINUTE + billed(state)

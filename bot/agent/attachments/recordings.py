@@ -24,6 +24,10 @@ BYTES_PER_SECOND = 40_000
 """Of the densest MP3 (320 kbit/s): no recording is shorter than its bytes, whatever its sender's
 client claims.
 """
+MIN_OGG_BYTES_PER_SECOND = 16
+"""Of the sparsest Opus that the format allows: what says that it lasts longer is damaged, and says
+nothing.
+"""
 OGG_PAGE = b"OggS"
 OGG_TICKS_PER_SECOND = 48_000
 _TICKS_AT = slice(6, 14)
@@ -105,6 +109,5 @@ def seconds_of(block: Block, sound: bytes) -> float:
 def _ogg_seconds(sound: bytes) -> float:
     """What the last page of an Ogg Opus file says, which is what Telegram's voice messages are."""
     last_page = sound[sound.rfind(OGG_PAGE) :] if sound.startswith(OGG_PAGE) else b""
-    return (
-        max(int.from_bytes(last_page[_TICKS_AT], "little", signed=True), 0) / OGG_TICKS_PER_SECOND
-    )
+    seconds = int.from_bytes(last_page[_TICKS_AT], "little", signed=True) / OGG_TICKS_PER_SECOND
+    return seconds if seconds <= len(sound) / MIN_OGG_BYTES_PER_SECOND else 0.0
