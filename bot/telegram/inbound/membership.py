@@ -7,7 +7,7 @@ tells what can never be stored is dropped; the others are taken in.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from bot.owner import Owner
@@ -29,7 +29,13 @@ class Membership:
         """`receive`, and what its updates tell."""
 
         async def note_and_receive(*updates: Json) -> None:
-            await receive(*[update for update in updates if await self._is_noted(update)])
+            outdated = _outdated(updates)
+            taken = [
+                update
+                for update in updates
+                if update["update_id"] in outdated or await self._is_noted(update)
+            ]
+            await receive(*taken)
 
         return note_and_receive
 
@@ -54,3 +60,17 @@ class Membership:
             await self.owners.reached(found.owner)
         else:
             await self.owners.unreachable(found.owner, self.clock.now())
+
+
+def _outdated(updates: Sequence[Json]) -> set[int]:
+    """The ids of those whose sender blocked or unblocked the bot again later in the same updates:
+    who does so a hundred times has it written once.
+    """
+    latest: dict[Owner, int] = {}
+    outdated: set[int] = set()
+    for update in updates:
+        if "my_chat_member" in update and (found := told_by(update, contact)) is not None:
+            if found.owner in latest:
+                outdated.add(latest[found.owner])
+            latest[found.owner] = update["update_id"]
+    return outdated

@@ -43,6 +43,9 @@ class Notices(Protocol):
     def say(self, place: Place, key: str, language: Language) -> None:
         """Say the sentence in the Place, unless it was said there recently."""
 
+    def answer(self, query_id: str, place: Place, key: str, language: Language) -> None:
+        """Say the sentence above the button that was pressed, where there is room."""
+
     def leave(self, place: Place, key: str, language: Language) -> None:
         """Say the sentence and leave the chat."""
 
@@ -173,10 +176,18 @@ class Receiver:
             case Sender() | Refusal() if kind == "edit":
                 return None
             case Sender() as stranger:
-                self._throttled_notices.say(stranger.place, "access_refused", stranger.language)
+                self._refuse(update, stranger, "access_refused")
             case Refusal() as refusal:
-                self._throttled_notices.say(refusal.place, refusal.key, refusal.language)
+                self._refuse(update, refusal, refusal.key)
         return None
+
+    def _refuse(self, update: Update, refused: Sender | Refusal, key: str) -> None:
+        """Say why nothing comes of it: to a press above its button, which would spin without."""
+        if update.callback_query is None:
+            self._throttled_notices.say(refused.place, key, refused.language)
+        else:
+            query_id = update.callback_query.id
+            self._throttled_notices.answer(query_id, refused.place, key, refused.language)
 
     def _may_stop(self, stop: Stop, update_id: int) -> bool:
         arrival = Arrival(update_id, "press", ends_turn=True)
@@ -191,7 +202,7 @@ class Receiver:
             sender.owner, Arrival(update.update_id, kind, ends_turn, _sent_at(update))
         ):
             return self._entry(update, sender, kind, command)
-        self._throttled_notices.say(sender.place, "too_fast", sender.language)
+        self._refuse(update, sender, "too_fast")
         return None
 
     def _command(self, update: Update) -> Command | None:

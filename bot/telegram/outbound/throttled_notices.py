@@ -17,7 +17,7 @@ from bot.aio import cancel_and_wait
 from bot.errors import DeliveryError
 from bot.owner import Place
 from bot.ports import Clock
-from bot.telegram.outbound.chat_actions import leave_chat
+from bot.telegram.outbound.chat_actions import answer_callback_query, leave_chat
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.splitting import Chunk
 from bot.texts import Language, text
@@ -26,7 +26,8 @@ log = logging.getLogger(__name__)
 
 MAX_REMEMBERED = 10_000
 AGAIN = timedelta(hours=1)
-SOONER_AGAIN = {"too_fast": timedelta(minutes=1)}
+ABOVE_BUTTONS = "above buttons"
+SOONER_AGAIN = {"too_fast": timedelta(minutes=1), ABOVE_BUTTONS: timedelta(seconds=1)}
 TO_STRANGERS = frozenset({"access_refused", "anonymous_hint"})
 AT_ONCE = 20
 
@@ -44,17 +45,27 @@ class ThrottledNotices:
 
     def say(self, place: Place, key: str, language: Language) -> None:
         """Say it, unless it was said here of late or too many are being said."""
-        now, told = self._clock.now(), self._told.get((place.chat_id, key))
-        if (told is not None and now - told < SOONER_AGAIN.get(key, AGAIN)) or len(
-            self._running
-        ) >= AT_ONCE:
-            return
-        self._note(place, key, now)
-        self._begin(self._tell(place, key, language))
+        if self._may_say(place, key):
+            self._begin(self._tell(place, key, language))
+
+    def answer(self, query_id: str, place: Place, key: str, language: Language) -> None:
+        """Say it above the button that was pressed: a flood of presses hears it once a second."""
+        if self._may_say(place, ABOVE_BUTTONS):
+            transport = self._messages.transport
+            self._begin(answer_callback_query(transport, query_id, text(key, language)))
 
     def leave(self, place: Place, key: str, language: Language) -> None:
         """Say why, and leave the chat."""
         self._begin(self._leave(place, text(key, language)))
+
+    def _may_say(self, place: Place, key: str) -> bool:
+        """Whether so little is being said that this may be, too; if so, it counts as said."""
+        now, told = self._clock.now(), self._told.get((place.chat_id, key))
+        is_recent = told is not None and now - told < SOONER_AGAIN.get(key, AGAIN)
+        if is_recent or len(self._running) >= AT_ONCE:
+            return False
+        self._note(place, key, now)
+        return True
 
     def _begin(self, saying: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(saying, name="hint")
