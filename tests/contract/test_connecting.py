@@ -4,10 +4,10 @@ fails.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import subprocess
 import sys
-import time
 from datetime import timedelta
 
 import pytest
@@ -48,15 +48,14 @@ def collected():
 async def test_an_absent_server_is_one_sentence_without_the_password(
     driver, clock, monkeypatch, collected
 ):
-    """Bounded by our limit, not by the driver's patience."""
+    """Bounded by our limit, not by the driver's patience of fifteen seconds."""
     monkeypatch.setattr(connection, "PING_SECONDS", 0.3)
-    started = time.monotonic()
     with pytest.raises(StoreUnavailable) as caught:
-        await opened("mongodb://bot:s3cret@127.0.0.1:1/?authSource=admin", driver, clock)
+        async with asyncio.timeout(14):
+            await opened("mongodb://bot:s3cret@127.0.0.1:1/?authSource=admin", driver, clock)
     assert (
         str(caught.value) == "MongoDB (127.0.0.1:1) does not answer at the address of MONGODB_URI."
     )
-    assert time.monotonic() - started < 3
 
 
 async def test_refused_credentials_are_told_apart(mongod, driver, clock, capfd):
