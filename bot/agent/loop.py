@@ -56,20 +56,6 @@ class Agent:
     """What each Owner may spend; None: nobody counts."""
     attachments: Attachments = field(default_factory=Attachments)
 
-    @property
-    def fixed_tokens(self) -> int:
-        """An estimate of what stands in every prompt: the system's words and the tools."""
-        return request_tokens(
-            Request(self.prompt.model, self.prompt.system, (), self.toolbox.specs)
-        )
-
-    @property
-    def min_tokens(self) -> int:
-        """What a turn takes at least, whatever is asked: what stands in every prompt, and the
-        shortest answer.
-        """
-        return self.fixed_tokens + min(MIN_ANSWER_TOKENS, self.prompt.max_tokens)
-
     async def run(
         self, owner: Owner, session: Session, question: Question, reply: Reply, run: Run
     ) -> Answer:
@@ -106,6 +92,16 @@ class Agent:
             streamed.clear()
             error.usage = meter.total
             raise
+
+
+def fixed_tokens(prompt: Prompt, toolbox: Toolbox) -> int:
+    """An estimate of what stands in every request: the system's words and the tools."""
+    return request_tokens(Request(prompt.model, prompt.system, (), toolbox.specs))
+
+
+def min_tokens(prompt: Prompt, toolbox: Toolbox) -> int:
+    """What a turn takes at least: what stands in every request, and the shortest answer."""
+    return fixed_tokens(prompt, toolbox) + min(MIN_ANSWER_TOKENS, prompt.max_tokens)
 
 
 class _Turn:

@@ -13,15 +13,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from bot.app.parts import (
+    Edges,
+    build,
     claude,
     connected_bot,
     expire_after,
-    make_turns,
     open_store,
     prepare,
-    with_files,
 )
-from bot.app.serving import Parts, serve
+from bot.app.serving import serve
 from bot.errors import StartError, StoreError
 from bot.ops.clock import SystemClock
 from bot.ops.descriptors import raise_file_limit
@@ -44,11 +44,11 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
         await prepare(store, settings)
         model = claude(settings)
         stack.push_async_callback(model.aclose)
-        metrics = Metrics()
-        turns = with_files(await make_turns(settings, store, model, metrics, clock), settings, bot)
-        stack.push_async_callback(turns.compactor.estimator.save, store.token_ratios)
-        stack.push_async_callback(turns.compactor.aclose)
-        await serve(settings, Parts(turns, store, bot, metrics), leave)
+        parts = await build(settings, Edges(store, bot, model, Metrics(), clock))
+        compactor = parts.turns.compactor
+        stack.push_async_callback(compactor.estimator.save, store.token_ratios)
+        stack.push_async_callback(compactor.aclose)
+        await serve(settings, parts, leave)
     log.info("left in good order")
 
 

@@ -8,7 +8,7 @@ import random
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha256
 
@@ -20,7 +20,7 @@ from bot.agent.attachments.file_cache import FileCache
 from bot.agent.attachments.recordings import Fee
 from bot.agent.claude import Claude, Endpoint
 from bot.agent.limits import Limits, Pauses
-from bot.agent.loop import Agent
+from bot.agent.loop import Agent, fixed_tokens, min_tokens
 from bot.agent.preferences import PreferenceOptions
 from bot.agent.prompt import SYSTEM, Prompt
 from bot.agent.toolbox.mcp import mcp_toolsets
@@ -34,9 +34,10 @@ from bot.app.installed import installed_tools
 from bot.app.measured import MeasuredModel
 from bot.budget import TokenBudget
 from bot.compaction import CompactionPolicy, Compactor, Summariser
+from bot.compaction.prompt_size import PromptSizeEstimator
 from bot.errors import StartError, StoreUnavailable
 from bot.ops.metrics import Metrics
-from bot.ports import Clock, Model
+from bot.ports import Clock
 from bot.session import Alive, Lifetime
 from bot.settings import Settings
 from bot.store.mongo.store import Store, connect
@@ -113,32 +114,76 @@ def claude(settings: Settings) -> Claude:
     )
 
 
-async def make_turns(
-    settings: Settings, store: Store, model: Claude, metrics: Metrics, clock: Clock
-) -> TurnRunner:
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """What a bot is built upon: everything that was opened and has to be closed."""
+
+    store: Store
+    bot: Bot
+    model: Claude
+    metrics: Metrics
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a running bot is made of."""
+
+    edges: Edges
+    turns: TurnRunner
+    choices: PreferenceOptions
+    token_budget: TokenBudget
+
+
+async def build(settings: Settings, edges: Edges) -> Parts:
+    """Make the parts, each from those before it. Raises StartError."""
+    store, clock = edges.store, edges.clock
     count = Tokens()
     await count.load()
-    measured = MeasuredModel(model, metrics)
-    summariser = Summariser(
-        measured, settings.summary_model, count, window=await model.window(settings.summary_model)
+    model = MeasuredModel(edges.model, edges.metrics)
+    lifetime = _lifetime(settings)
+    choices = PreferenceOptions(
+        store.owners,
+        tuple(dict.fromkeys((settings.model, *settings.models))),
+        settings.personas_file,
     )
-    offered, lifetime = preference_options(settings, store), _lifetime(settings)
-    policy = CompactionPolicy(
-        window=min([await model.window(name) for name in offered.models]) - settings.max_tokens,
-        messages=settings.context_trigger_messages,
-        tokens=settings.context_trigger_tokens,
-        keep_messages=settings.context_keep_messages,
+    # A process that died with a turn is noticed when the turn's deadline and lease are over.
+    keep = timedelta(seconds=settings.turn_seconds + settings.lease_seconds)
+    token_budget = TokenBudget(store.usage_store, clock, settings.daily_token_budget, keep)
+    prompt = _prompt(settings)
+    toolbox = _toolbox(settings, store, lambda: lifetime.at(clock.now()))
+    minimum = min_tokens(prompt, toolbox)
+    _require_room_for_one(settings.daily_token_budget, minimum)
+    attachments = Attachments(
+        FileCache(TelegramFiles(edges.bot), asyncio.get_running_loop().time),
+        _transcriber(settings),
+        Fee(token_budget, settings.transcribe_tokens_per_minute, minimum),
+        count,
     )
-    compactor = Compactor(store.sessions, store.archive, summariser, policy, clock)
-    compactor.token_budget = token_budget(settings, store, clock)
-    agent = replace(
-        _agent(settings, store, measured, offered, lambda: lifetime.at(clock.now())),
-        token_budget=compactor.token_budget,
+    agent = Agent(
+        model=model,
+        toolbox=toolbox,
+        prompt=prompt,
+        limits=_limits(settings),
+        pauses=Pauses(random.random),
+        choices=choices,
+        token_budget=token_budget,
+        attachments=attachments,
     )
-    compactor.estimator.fixed = agent.fixed_tokens
-    _require_room_for_one(settings.daily_token_budget, agent)
-    await compactor.estimator.load(store.token_ratios, offered.models)
-    return TurnRunner(
+    estimator = PromptSizeEstimator(fixed_tokens(prompt, toolbox))
+    await estimator.load(store.token_ratios, choices.models)
+    summary_window = await edges.model.window(settings.summary_model)
+    window = min([await edges.model.window(name) for name in choices.models])
+    compactor = Compactor(
+        store.sessions,
+        store.archive,
+        Summariser(model, settings.summary_model, count, window=summary_window),
+        _policy(settings, window - settings.max_tokens),
+        clock,
+        token_budget,
+        estimator,
+    )
+    turns = TurnRunner(
         sessions=store.sessions,
         agent=agent,
         compactor=compactor,
@@ -148,40 +193,20 @@ async def make_turns(
         lifetime=lifetime,
         announces=settings.compaction_notice == "on",
     )
+    return Parts(edges, turns, choices, token_budget)
 
 
-def _require_room_for_one(budget: int | None, agent: Agent) -> None:
+def _require_room_for_one(budget: int | None, minimum: int) -> None:
     """A budget that no message fits into would refuse everybody, day after day, without their
     knowing why.
     """
-    if budget and budget < agent.min_tokens:
+    if budget and budget < minimum:
         raise StartError(
             f"DAILY_TOKEN_BUDGET: {budget} is less than one request takes (about "
-            f"{agent.min_tokens} tokens with the"
+            f"{minimum} tokens with the"
             " system prompt, the tools and the shortest answer); 0 allows nothing, unset means "
             "no limit."
         )
-
-
-def token_budget(settings: Settings, store: Store, clock: Clock) -> TokenBudget:
-    """What people may spend; a process that died with a turn is noticed when the turn's deadline
-    and lease are over.
-    """
-    keep = timedelta(seconds=settings.turn_seconds + settings.lease_seconds)
-    return TokenBudget(store.usage_store, clock, settings.daily_token_budget, keep)
-
-
-def with_files(turns: TurnRunner, settings: Settings, bot: Bot) -> TurnRunner:
-    """The same turns, with eyes and ears for what people send beside words."""
-    file_cache = FileCache(TelegramFiles(bot), asyncio.get_running_loop().time)
-    agent = turns.agent
-    fee = (
-        Fee(agent.token_budget, settings.transcribe_tokens_per_minute, agent.min_tokens)
-        if agent.token_budget
-        else None
-    )
-    attachments = Attachments(file_cache, _transcriber(settings), fee, turns.count)
-    return replace(turns, agent=replace(agent, attachments=attachments))
 
 
 def _transcriber(settings: Settings) -> Transcriber | None:
@@ -193,24 +218,9 @@ def _transcriber(settings: Settings) -> Transcriber | None:
     )
 
 
-def preference_options(settings: Settings, store: Store) -> PreferenceOptions:
-    """What people may choose."""
-    return PreferenceOptions(
-        store.owners,
-        tuple(dict.fromkeys((settings.model, *settings.models))),
-        settings.personas_file,
-    )
-
-
-def _agent(
-    settings: Settings,
-    store: Store,
-    model: Model,
-    offered: PreferenceOptions,
-    alive: Callable[[], Alive],
-) -> Agent:
+def _prompt(settings: Settings) -> Prompt:
     file = settings.system_prompt_file
-    prompt = Prompt(
+    return Prompt(
         model=settings.model,
         # People get a name for the provider that cannot be turned back into their Telegram id.
         key=sha256(settings.telegram_bot_token.get_secret_value().encode()).digest(),
@@ -219,20 +229,34 @@ def _agent(
         thinking=_unless_auto(settings.thinking),
         effort=_unless_auto(settings.effort),
     )
-    limits = Limits(
-        model_calls=settings.model_calls,
-        tool_calls=settings.tool_calls,
-        tool_seconds=settings.tool_seconds,
-        turn_seconds=settings.turn_seconds,
-    )
+
+
+def _toolbox(settings: Settings, store: Store, alive: Callable[[], Alive]) -> Toolbox:
     own = [
         *notes_tools(store.notes),
         *plan_tools(),
         *search_tools(store.sessions, store.archive, alive),
     ]
     web = WEB_TOOLS if settings.web_search == "on" else ()
-    toolbox = Toolbox([*own, *installed_tools()], (*web, *mcp_toolsets(settings.mcp_servers)))
-    return Agent(model, toolbox, prompt, limits, Pauses(random.random), offered)
+    return Toolbox([*own, *installed_tools()], (*web, *mcp_toolsets(settings.mcp_servers)))
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        model_calls=settings.model_calls,
+        tool_calls=settings.tool_calls,
+        tool_seconds=settings.tool_seconds,
+        turn_seconds=settings.turn_seconds,
+    )
+
+
+def _policy(settings: Settings, window: int) -> CompactionPolicy:
+    return CompactionPolicy(
+        window=window,
+        messages=settings.context_trigger_messages,
+        tokens=settings.context_trigger_tokens,
+        keep_messages=settings.context_keep_messages,
+    )
 
 
 def _unless_auto(value: str) -> str:

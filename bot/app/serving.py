@@ -20,7 +20,7 @@ from telegram import Bot
 
 from bot.aio import run_until
 from bot.app.measured import MeasuredFrontend, Receive, counted
-from bot.app.parts import preference_options, token_budget
+from bot.app.parts import Parts
 from bot.errors import StoreError
 from bot.lifecycle import Lifecycle
 from bot.ops.health import Health, Ping
@@ -69,19 +69,10 @@ class Intake:
     pings: Mapping[str, Ping] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a running bot is made of."""
-
-    turns: TurnRunner
-    store: Store
-    bot: Bot
-    metrics: Metrics
-
-
 async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     """Receive and answer until `leave` is set."""
-    turns, store, bot, metrics = parts.turns, parts.store, parts.bot, parts.metrics
+    turns, store, bot = parts.turns, parts.edges.store, parts.edges.bot
+    metrics = parts.edges.metrics
     allowed = _gate(settings)
     holder = LeaseOwner(secrets.token_hex(8), settings.lease_seconds)
     inbox = store.inbox(turns.clock, holder, lane_of)
@@ -96,12 +87,12 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
     needs = CommandDependencies(
         lifecycle=Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),
-        choices=preference_options(settings, store),
+        choices=parts.choices,
         lifetime=turns.lifetime,
         try_again=store.dead_letters.try_again,
         compactor=turns.compactor,
         corrections=store.corrections,
-        token_budget=token_budget(settings, store, turns.clock),
+        token_budget=parts.token_budget,
     )
     frontend = TelegramFrontend(turns, needs, messages, throttled_notices, account)
     worker = Worker(
@@ -151,9 +142,9 @@ async def _ports(
 
 
 def _polling(parts: Parts, receive: Receive) -> Intake:
-    store, clock = parts.store, parts.turns.clock
-    poller = Poller(parts.bot, receive, clock)
-    parts.metrics.watch_polls(lambda: poller.last_poll)
+    store, clock = parts.edges.store, parts.edges.clock
+    poller = Poller(parts.edges.bot, receive, clock)
+    parts.edges.metrics.watch_polls(lambda: poller.last_poll)
     lease = store.lease("poller", LeaseOwner(secrets.token_hex(8), POLLER_LEASE_SECONDS))
     leading = asyncio.Event()
 

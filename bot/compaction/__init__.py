@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from bot.aio import cancel_and_wait
@@ -47,26 +47,19 @@ class Replacement:
     usage: Usage = NOTHING_USED
 
 
+@dataclass(slots=True, eq=False)
 class Compactor:
     """Compacts Sessions; in the background at most one run per Session at a time."""
 
-    def __init__(
-        self,
-        sessions: SessionStore,
-        archive: Archive,
-        summariser: Summariser,
-        policy: CompactionPolicy,
-        clock: Clock,
-    ) -> None:
-        self.estimator = PromptSizeEstimator()
-        self.token_budget: TokenBudget | None = None
-        """Who pays for summaries; None: nobody counts."""
-        self._sessions = sessions
-        self._archive = archive
-        self._summariser = summariser
-        self._policy = policy
-        self._clock = clock
-        self._running: dict[str, asyncio.Task[None]] = {}
+    _sessions: SessionStore
+    _archive: Archive
+    _summariser: Summariser
+    _policy: CompactionPolicy
+    _clock: Clock
+    token_budget: TokenBudget | None = None
+    """Who pays for summaries; None: nobody counts."""
+    estimator: PromptSizeEstimator = field(default_factory=PromptSizeEstimator)
+    _running: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
 
     # -------------------------------------------------------------------------------- after a reply
 

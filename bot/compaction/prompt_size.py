@@ -37,8 +37,8 @@ BOUNDS = (0.7, 3.0)
 class PromptSizeEstimator:
     """What this process knows of models; one for all Owners."""
 
-    def __init__(self) -> None:
-        self.fixed = 0.0
+    def __init__(self, fixed: float = 0.0) -> None:
+        self.fixed = fixed
         """The fixed part of a prompt, estimated: it counts until a model has reported one."""
         self._token_ratios: dict[str, TokenRatio] = {}
         self._moved: set[str] = set()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 
 MUTABLE = {
+    "Compactor": "a part of the bot, whose runs in the background come and go",
     "Session": "owned by the one turn that loaded it, which changes it",
     "StreamedMessage": "what one call has received so far",
     "Turn": "one turn in progress: what it was given, and what has come of it so far",
