@@ -1,6 +1,6 @@
 """Who talks, and where: Owner, Place and Lane.
 
-An Owner is made in one module only, `telegram/identity.py`, from the authenticated sender of an
+An Owner is made in `telegram/inbound/identity.py` only, from the authenticated sender of an
 update. It is a type of its own so that no loose id, and no mapping such as ``{"$ne": ""}``, can
 stand where a query expects one.
 """

@@ -39,7 +39,7 @@ from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.membership import Membership
 from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import Poller
-from bot.telegram.inbound.receiver import Gate, Receiver, lane_of
+from bot.telegram.inbound.receiver import Gate, Receiver
 from bot.telegram.inbound.webhook import Webhook
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
@@ -75,7 +75,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     metrics = parts.edges.metrics
     allowed = _gate(settings)
     holder = LeaseOwner(secrets.token_hex(8), settings.lease_seconds)
-    inbox = store.inbox(turns.clock, holder, lane_of)
+    inbox = store.inbox(turns.clock, holder)
     account = Account(bot.id, bot.username)
     messages = Messages(Transport(bot, moved=store.chats.moved))
     throttled_notices = ThrottledNotices(messages, turns.clock)

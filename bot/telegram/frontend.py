@@ -54,8 +54,9 @@ class TelegramFrontend:
 
     async def answer(self, batch: Batch, run: Run) -> State:
         """Run one turn for the messages of the batch."""
-        parsed = parse(batch)
-        async with self._reply(parsed, run.record).showing(batch.turn) as reply:
+        if (parsed := parse(batch)) is None:
+            return "dead"
+        async with self._reply(parsed, run.record).showing(parsed.batch.turn) as reply:
             work = partial(self._answer, parsed, run, reply)
             return await self._outcomes.of(work, parsed, reply, can_try_again=True)
 
@@ -84,7 +85,8 @@ class TelegramFrontend:
         return "dead"
 
     async def _handle(self, handle: Handle, batch: Batch, run: Run) -> State:
-        parsed = parse(batch)
+        if (parsed := parse(batch)) is None:
+            return "dead"
         reply = self._reply(parsed, run.record)
         return await self._outcomes.of(partial(handle, parsed, reply), parsed, reply)
 

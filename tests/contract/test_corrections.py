@@ -115,9 +115,7 @@ class CommandDependencies:
     """A lane's holder, and what its person corrects."""
 
     def __init__(self, store, clock):
-        self.inbox = MongoInbox(
-            store.database, store.calls, clock, LeaseOwner("here", 15), lambda _: HERS
-        )
+        self.inbox = MongoInbox(store.database, store.calls, clock, LeaseOwner("here", 15))
         self.corrections = MongoCorrections(store.database, store.calls)
 
     async def handles(self, *entries, state="done"):

@@ -31,13 +31,11 @@ def clock():
 
 @pytest.fixture
 def inbox(store, clock):
-    lanes = {of.owner.id: of for of in (ANNAS, BORIS_LANE)}
     return MongoInbox(
         store.database,
         store.calls,
         clock,
         LeaseOwner("here", 15),
-        lambda update: lanes[update["owner"]],
     )
 
 

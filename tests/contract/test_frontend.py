@@ -320,6 +320,40 @@ async def test_a_message_that_keeps_breaking_the_process_gets_an_apology_and_a_l
     )
 
 
+NOT_OF_THE_LANE = {
+    "sent_by_another": lambda update: update["message"]["from"].update(id=8),
+    "sent_elsewhere": lambda update: update["message"]["chat"].update(id=-5, type="group"),
+    "of_nobody": lambda update: update.pop("message"),
+    "unreadable": lambda update: update.update(message="hello"),
+}
+
+
+@pytest.mark.parametrize("change", NOT_OF_THE_LANE.values(), ids=NOT_OF_THE_LANE)
+@pytest.mark.parametrize("operation", ["answer", "run_command", "give_up"])
+async def test_nobody_is_answered_for_somebody_else(office, anna, caplog, operation, change):
+    """What a row of the inbox says of its lane is no authority: the sender of its update is."""
+    anna.says("hello")
+    batch = await office.batch()
+    change(batch.entries[0].update)
+
+    assert await office.carry_out(operation, batch) == "dead"
+    assert (anna.chat.answers, office.model.requests) == ([], [])
+    refused = f"updates [{batch.turn}] are not of the lane they waited in and are refused"
+    assert refused in [record.getMessage() for record in caplog.records]
+
+
+async def test_what_another_person_sent_is_left_out_and_the_rest_answered(office, anna):
+    office.model.script = [says("Hello!")]
+    anna.says("not mine")
+    anna.says("mine")
+    batch = await office.batch()
+    NOT_OF_THE_LANE["sent_by_another"](batch.entries[0].update)
+
+    assert await office.answer(batch) == "done"
+    assert [shown.text for shown in anna.chat.answers] == ["Hello!"]
+    assert "not mine" not in str(office.model.requests)
+
+
 @pytest.mark.parametrize(
     ("operation", "state"), [("skip_superseded", "cancelled"), ("give_up", "dead")]
 )

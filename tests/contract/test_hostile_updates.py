@@ -22,7 +22,7 @@ from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.membership import Membership
 from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import Poller
-from bot.telegram.inbound.receiver import Gate, Receiver, lane_of
+from bot.telegram.inbound.receiver import Gate, Receiver
 from bot.telegram.inbound.webhook import SECRET_HEADER, Webhook
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
@@ -123,7 +123,7 @@ class Intake:
         clock = server.state.clock
         self.server, self.bot, self.clock = server, bot, clock
         self.entries = store.database["inbox"]
-        self.inbox = MongoInbox(store.database, store.calls, clock, LeaseOwner("here", 15), lane_of)
+        self.inbox = MongoInbox(store.database, store.calls, clock, LeaseOwner("here", 15))
         self.throttled_notices = ThrottledNotices(Messages(Transport(bot, sleep=Naps())), clock)
         gate = Gate(lambda _owner: True, IncomingRate(10**6, clock))
         receiver = Receiver(

@@ -21,12 +21,6 @@ BORIS = Lane(Owner(2), Place(2))
 COMMANDS = ("command", "press")
 
 
-def lane_of(update) -> Lane:
-    """As the frontend does it, from what Telegram sent."""
-    owner_id, chat_id, thread_id = update["from"]
-    return Lane(Owner(owner_id), Place(chat_id, thread_id))
-
-
 @asynccontextmanager
 async def in_memory(request, clock):
     yield MemoryInbox(clock)
@@ -37,9 +31,7 @@ def through(driver):
     async def in_mongodb(request, clock):
         connected = request.getfixturevalue("connected")
         store = await connected(driver, clock, keep=timedelta(days=1))
-        yield MongoInbox(
-            store.database, store.calls, clock, LeaseOwner("here", lease_seconds=15), lane_of
-        )
+        yield MongoInbox(store.database, store.calls, clock, LeaseOwner("here", lease_seconds=15))
         await store.close()
 
     return in_mongodb

@@ -35,7 +35,6 @@ def process(store):
             store.calls,
             ManualClock(NOON),
             holder,
-            lambda update: ANNAS if update["owner"] == ANNA.id else BORIS_LANE,
         )
 
     return made

@@ -29,14 +29,8 @@ BORIS = Lane(Owner(2), Place(2))
 PAST = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def lane_of(update):
-    return Lane(Owner(update["owner"]), Place(update["owner"])) if "owner" in update else None
-
-
 def entry(update_id, lane=ANNA, kind="content", **marks):
-    return Entry(
-        update_id, lane, kind, {"update_id": update_id, "owner": lane.owner.id}, NOON, **marks
-    )
+    return Entry(update_id, lane, kind, {"update_id": update_id}, NOON, **marks)
 
 
 def new(update_id, lane=ANNA):
@@ -52,9 +46,7 @@ class Processes:
 
     def process(self, name, *, lease_seconds=15.0, calls=None):
         holder = LeaseOwner(name, lease_seconds)
-        return MongoInbox(
-            self.store.database, calls or self.store.calls, self.clock, holder, lane_of
-        )
+        return MongoInbox(self.store.database, calls or self.store.calls, self.clock, holder)
 
     def lane(self, lane=ANNA):
         return self.database["lanes"].find_one({"_id": lane.id})
@@ -269,17 +261,13 @@ async def test_a_lane_that_was_emptied_begins_with_its_first_try(processes):
 # ------------------------------------------------------------------------------------- not readable
 
 
-async def test_an_update_that_belongs_to_nobody_any_more_is_parked_and_its_lane_goes_on(
-    processes, caplog
-):
-    """One whose sender can no longer be read, one without an update, one of somebody else: none is
-    answered.
-    """
+async def test_a_row_that_cannot_be_read_is_a_dead_letter_and_its_lane_goes_on(processes, caplog):
+    """One without an update and one whose lane is not its Owner's: neither is answered."""
     claim = await claimed(processes.here, *[entry(number) for number in range(1, 6)])
     stored = processes.database["inbox"]
-    stored.update_one({"_id": 1}, {"$set": {"update": {"update_id": 1}}})
-    stored.update_one({"_id": 2}, {"$unset": {"update": ""}})
-    stored.update_one({"_id": 4}, {"$set": {"update.owner": BORIS.owner.id}})
+    stored.update_one({"_id": 1}, {"$unset": {"update": ""}})
+    stored.update_one({"_id": 2}, {"$set": {"ownerId": BORIS.owner.id}})
+    stored.update_one({"_id": 4}, {"$unset": {"update": ""}})
     batch = await processes.here.next(claim)
     await processes.here.finish(batch, "done")
 
@@ -291,7 +279,7 @@ async def test_an_update_that_belongs_to_nobody_any_more_is_parked_and_its_lane_
     assert states == [("dead", 1), ("dead", 2), ("done", 3), ("dead", 4), ("done", 3)]
     assert [
         record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR
-    ] == ["updates [1, 2, 4] belong to nobody any more and are parked"]
+    ] == ["updates [1, 2, 4] cannot be read any more and are dead letters"]
 
 
 async def test_a_zombie_parks_nothing(processes):

@@ -22,7 +22,7 @@ from bot.store.memory.inbox import MemoryInbox
 from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import Poller
-from bot.telegram.inbound.receiver import Gate, Receiver, lane_of
+from bot.telegram.inbound.receiver import Gate, Receiver
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
 from bot.telegram.outbound.transport import Transport
@@ -606,20 +606,6 @@ async def test_who_writes_while_nothing_can_be_stored_is_told_once_that_it_has_t
 
     assert intake.inbox.words == ["hello", "that was all"]
     assert [shown.text for shown in anna.chat.answers] == [text("error_store", "en")]
-
-
-async def test_a_stored_update_is_its_senders_or_nobodys(intake, anna):
-    anna.says("hello")
-    [update] = await intake.bot.get_updates(timeout=0)
-
-    assert lane_of(update.to_dict()) == Lane(Owner(ANNA), Place(ANNA))
-    assert lane_of({}) is None
-    assert lane_of({"update_id": 1}) is None
-
-
-@pytest.mark.parametrize("unreadable", UNREADABLE, ids=json.dumps)
-async def test_a_stored_update_that_cannot_be_read_is_nobodys(unreadable):
-    assert lane_of(unreadable) is None
 
 
 async def test_what_no_store_can_hold_is_mended_on_the_way_in(intake, anna):

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 from bot.inbox import Entry
-from bot.owner import Lane
-from bot.ports import Correction, Json
+from bot.owner import Lane, Owner, Place
+from bot.ports import Correction
 from bot.store.documents import Document, bson_datetime
-
-LaneOf = Callable[[Json], Lane | None]
-"""Whose an update is and where it belongs: asked of the authenticated update itself, never of a
-stored id. None: it can no longer be told.
-"""
 
 
 def from_entry(entry: Entry) -> Document:
@@ -34,14 +26,13 @@ def from_entry(entry: Entry) -> Document:
     }
 
 
-def to_entry(document: Document, lane_of: LaneOf) -> Entry | None:
-    """None where its update does not belong in the lane it waits in: nobody may be answered for
-    somebody else.
+def to_entry(document: Document) -> Entry | None:
+    """None where the row has no update, or its lane is not of its Owner.
+
+    Whoever handles the entry refuses an update that another person sent.
     """
-    lane = lane_of(document.get("update", {}))
-    if lane is not None and lane.id != document["lane"]:
-        lane = replace(lane, aside=True)
-    if lane is None or lane.id != document["lane"]:
+    lane = _lane_of(document)
+    if lane is None or "update" not in document:
         return None
     return Entry(
         id=document["_id"],
@@ -56,3 +47,12 @@ def to_entry(document: Document, lane_of: LaneOf) -> Entry | None:
         transcripts={one["file"]: one["words"] for one in document.get("transcripts", ())},
         replaces=Correction(**document["replaces"]) if "replaces" in document else None,
     )
+
+
+def _lane_of(document: Document) -> Lane | None:
+    """The lane that the row names by its key (`Lane.id`); None where its Owner is another one."""
+    owner_id, chat_id, thread_id, *aside = document["lane"].split(":")
+    if int(owner_id) != document["ownerId"]:
+        return None
+    place = Place(int(chat_id), int(thread_id) if thread_id else None)
+    return Lane(Owner(int(owner_id)), place, aside=bool(aside))

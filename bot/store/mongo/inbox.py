@@ -30,7 +30,7 @@ from bot.store.documents import Document
 from bot.store.mongo import queries
 from bot.store.mongo.arrivals import Arrivals
 from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, within
-from bot.store.mongo.entries import LaneOf, to_entry
+from bot.store.mongo.entries import to_entry
 from bot.store.mongo.lane_leases import LaneLeases
 from bot.store.mongo.queries import LeaseOwner
 from bot.store.mongo.turn_records import MongoRecord
@@ -47,12 +47,10 @@ class MongoInbox:
         calls: DriverGate,
         clock: Clock,
         holder: LeaseOwner,
-        lane_of: LaneOf,
     ) -> None:
         self._entries, self._lanes = database["inbox"], database["lanes"]
         self._calls = calls
         self._clock = clock
-        self._lane_of = lane_of
         self._arrivals = Arrivals(self._entries, self._lanes, calls, clock)
         self._leases = LaneLeases(self._lanes, calls, holder)
         self._arrived = asyncio.Event()
@@ -90,9 +88,9 @@ class MongoInbox:
             found = await (
                 self._entries.find(waiting).sort("_id", 1).limit(queries.READ_AHEAD).to_list(None)
             )
-        read = {document["_id"]: to_entry(document, self._lane_of) for document in found}
+        read = {document["_id"]: to_entry(document) for document in found}
         if unreadable := [update_id for update_id, entry in read.items() if entry is None]:
-            log.error("updates %s belong to nobody any more and are parked", unreadable)
+            log.error("updates %s cannot be read any more and are dead letters", unreadable)
             for update_id in unreadable:
                 await self._end(claim, [update_id], "dead")
             return await self.next(claim)

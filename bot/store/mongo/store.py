@@ -16,7 +16,6 @@ from bot.store.mongo.chats import MongoChats
 from bot.store.mongo.connection import Connection, Driver, open_connection
 from bot.store.mongo.corrections import MongoCorrections
 from bot.store.mongo.dead_letters import MongoDeadLetters
-from bot.store.mongo.entries import LaneOf
 from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.leases import MongoLease
 from bot.store.mongo.notes import MongoNotes
@@ -59,9 +58,9 @@ class Store:
             dead_letters=MongoDeadLetters(database, calls),
         )
 
-    def inbox(self, clock: Clock, holder: LeaseOwner, lane_of: LaneOf) -> MongoInbox:
+    def inbox(self, clock: Clock, holder: LeaseOwner) -> MongoInbox:
         """The inbox as this process works in it."""
-        return MongoInbox(self._connection.database, self._connection.calls, clock, holder, lane_of)
+        return MongoInbox(self._connection.database, self._connection.calls, clock, holder)
 
     def lease(self, name: str, holder: LeaseOwner) -> MongoLease:
         """A named lease as this process may hold it."""

@@ -1,16 +1,24 @@
-"""A batch from the inbox with its updates parsed, once, for all who handle it."""
+"""A batch from the inbox with its updates parsed, once, for all who handle it.
+
+The store knows a lane by its key alone, so the authenticated sender of each update decides here: an
+update that another person sent, or sent elsewhere, is refused.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 
 from telegram import CallbackQuery, Message, Update
 
-from bot.inbox import Batch
+from bot.inbox import Batch, Entry
+from bot.ops.logs import whereabouts
 from bot.owner import Lane
 from bot.telegram.inbound.identity import Sender, identify
 from bot.telegram.inbound.parsing import Reading, read
-from bot.texts import Language, language_of
+from bot.texts import Language
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +55,31 @@ class ParsedBatch:
         return read(self.updates)
 
 
-def parse(batch: Batch) -> ParsedBatch:
-    """Parse the updates of a batch."""
-    updates = tuple(Update.de_json(dict(entry.update)) for entry in batch.entries)
-    sender = identify(updates[0])
-    language = sender.language if isinstance(sender, Sender) else language_of(None)
-    return ParsedBatch(batch, updates, language)
+def parse(batch: Batch) -> ParsedBatch | None:
+    """Parse the updates of a batch, without those that its lane's Owner did not send there.
+
+    None where none is left: nobody is answered for somebody else.
+    """
+    parsed = [(entry, _parse(entry)) for entry in batch.entries]
+    own = [(entry, *found) for entry, found in parsed if found is not None]
+    if len(own) < len(parsed):
+        refused = [entry.id for entry, found in parsed if found is None]
+        log.error("updates %s are not of the lane they waited in and are refused", refused)
+    if not own:
+        return None
+    entries, updates, senders = zip(*own, strict=True)
+    return ParsedBatch(replace(batch, entries=entries), updates, senders[0].language)
+
+
+def _parse(entry: Entry) -> tuple[Update, Sender] | None:
+    """The update and its sender; None where that is not the Owner of the entry's lane."""
+    try:
+        update = Update.de_json(dict(entry.update))
+        sender = identify(update)
+    except Exception as error:  # noqa: BLE001 - after a change of library an old entry may be unreadable
+        log.warning("update %d can no longer be read: %s", entry.id, whereabouts(error))
+        return None
+    if not isinstance(sender, Sender):
+        return None
+    is_own = (sender.owner, sender.place) == (entry.lane.owner, entry.lane.place)
+    return (update, sender) if is_own else None

@@ -50,14 +50,6 @@ class Notices(Protocol):
         """Say the sentence and leave the chat."""
 
 
-def lane_of(stored: Json) -> Lane | None:
-    """Where an update that was accepted belongs; None where it can no longer be read, as after a
-    change of library.
-    """
-    sender = _sender_of(stored)
-    return Lane(sender.owner, sender.place) if sender else None
-
-
 def _sender_of(stored: Json) -> Sender | None:
     sender = told_by(stored, identify)
     return sender if isinstance(sender, Sender) else None
