@@ -1,4 +1,4 @@
-"""Work that can be told to stop: ended tasks leave nothing running behind."""
+"""Runs work that can be stopped, and ends tasks so that nothing keeps running."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def run_until(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
 
 
 async def cancel_and_wait(*tasks: asyncio.Future[Any]) -> None:
-    """Cancel the tasks and wait until they have ended, whatever they end with."""
+    """Cancel the tasks and wait until they have ended, whatever they raise."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What each Owner may spend in a day (UTC), and the booking of what they have spent.
+"""Bounds the tokens that each Owner may use in a day (UTC), and books what was used.
 
 Where there is a budget, the size of a call is set aside before it is made and settled with what the
 provider reported when its turn is over, so that messages which are answered side by side cannot
@@ -25,9 +25,9 @@ MIN_ANSWER_TOKENS = 512
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """Everybody's allowance.
+    """The daily budget of every Owner.
 
-    `budget` is in tokens, prompt and answer alike; None: there is no limit, 0: nothing.
+    `budget` is in tokens of prompts and answers; None means no limit, 0 means nothing.
     """
 
     usage_store: UsageStore
@@ -40,11 +40,11 @@ class TokenBudget:
 
     @property
     def has_limit(self) -> bool:
-        """Whether anything has to be set aside at all."""
+        """Whether tokens have to be reserved at all."""
         return self.budget is not None
 
     async def reserve(self, owner: Owner, turn: int, minimum: int, maximum: int) -> int:
-        """Set aside up to `maximum` tokens for all of a turn; how many, `minimum` or more.
+        """Reserve up to `maximum` tokens for a turn and return how many, at least `minimum`.
 
         Raises BudgetSpent.
         """
@@ -63,8 +63,8 @@ class TokenBudget:
     async def spend(self, owner: Owner, turn: int, tokens: int, *, beside: int = 0) -> None:
         """Book tokens before they are used, so that no crash loses them. Raises BudgetSpent.
 
-        `beside`: what the turn will take at least besides; without room for that, too, nothing is
-        worth beginning.
+        `beside` is what the turn will need at least on top of that; without room for both nothing
+        is booked.
         """
         if self.has_limit:
             await self.reserve(owner, turn, tokens + beside, tokens + beside)
@@ -73,20 +73,20 @@ class TokenBudget:
             await self._book(owner, turn, Usage(input_tokens=tokens))
 
     async def give_back(self, owner: Owner, turn: int, tokens: int) -> None:
-        """What was spent was not used."""
+        """Take back a booking that was not used."""
         await self._book(owner, turn, Usage(input_tokens=-tokens))
 
     async def today(self, owner: Owner) -> Usage:
-        """What was booked since the day began."""
+        """Return what was booked since the day began."""
         return await self.usage_store.of(owner, self.clock.now())
 
     def renewed_in(self) -> timedelta:
-        """How long the day still lasts."""
+        """Return how long the day still lasts."""
         now = self.clock.now().astimezone(UTC)
         return datetime.combine(now.date() + timedelta(days=1), time(), UTC) - now
 
     async def settle(self, owner: Owner, turn: int, meter: UsageMeter) -> None:
-        """Book what a turn has cost; nothing is set aside for it any more."""
+        """Book what a turn has cost and end its reservation."""
         usage = meter.settle()
         if usage != NOTHING_USED or self.has_limit:
             await self._book(owner, turn, usage)

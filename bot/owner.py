@@ -1,4 +1,4 @@
-"""Who talks, and where: Owner, Place and Lane.
+"""Owner, Place and Lane: who talks, where, and the queue of the two together.
 
 An Owner is made in `telegram/inbound/identity.py` only, from the authenticated sender of an
 update. It is a type of its own so that no loose id, and no mapping such as ``{"$ne": ""}``, can
@@ -13,7 +13,7 @@ ASIDE = ":aside"
 
 
 def _require_int(name: str, value: object) -> None:
-    """`bool` is an `int` in Python, and True would equal the id 1."""
+    """Refuse all but integers; a `bool` is one in Python, and True would equal the id 1."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, not {type(value).__name__}")
 
@@ -32,7 +32,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a talk goes on: a chat and, inside it, a topic."""
+    """Where a conversation goes on: a chat and, inside it, a topic."""
 
     chat_id: int
     thread_id: int | None = None
@@ -44,15 +44,15 @@ class Place:
 
     @property
     def is_private(self) -> bool:
-        """Telegram gives a private chat its user's id, which is positive; groups and channels are
-        negative.
+        """Whether it is a private chat, whose id is its user's and positive; groups have negative
+        ids.
         """
         return self.chat_id > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The queue of one Owner in one Place: one order inside, any number side by side."""
+    """The queue of one Owner in one Place: ordered inside, parallel to all others."""
 
     owner: Owner
     place: Place
@@ -61,15 +61,13 @@ class Lane:
 
     @property
     def id(self) -> str:
-        """The lane's key, readable for an admin: ``owner:chat:thread``, with ``:aside`` where it is
-        one.
+        """The lane's key, readable for an admin: ``owner:chat:thread``, and ``:aside`` for commands
+        that run aside.
         """
         main = f"{self.owner.id}:{self.place.chat_id}:{self.place.thread_id or ''}"
         return f"{main}{ASIDE}" if self.aside else main
 
     @property
     def share(self) -> str:
-        """Which of its Owner's two shares of the workers it counts against: ``owner`` or
-        ``owner:aside``.
-        """
+        """The share of the workers that it counts against: ``owner`` or ``owner:aside``."""
         return f"{self.owner.id}{ASIDE}" if self.aside else str(self.owner.id)

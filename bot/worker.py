@@ -1,10 +1,10 @@
 """The worker: claims lanes and has their entries answered. One order inside a lane, many lanes side
 by side.
 
-A lane is held by one task of one process at a time, which handles what waits in it batch by batch
-and gives it back when nothing is left. Bounded: at most `slots` lanes are held at once, of one
-Owner at most `owner_lanes` and, beside them, `SIDE_LANES` of commands that are answered at once;
-what is not claimed waits in the inbox.
+One task of one process runs a lane at a time: it handles the waiting entries batch by batch and
+releases the lane when nothing is left. At most `slots` lanes run at once, at most `owner_lanes` of
+one Owner and, beside them, `SIDE_LANES` of commands that run aside; what is not claimed waits in
+the inbox.
 
 Two things are asked of the inbox for all held lanes at once: every third of a lease their leases
 are renewed, and a task whose lease was lost is cancelled, since another worker may be at it; twice
@@ -48,7 +48,7 @@ LOST = "the lease of a lane was lost"
 
 @dataclass(slots=True)
 class _RunningLane:
-    """A lane this process holds."""
+    """A lane that this process runs."""
 
     claim: Claim
     task: asyncio.Task[float | None]
@@ -60,7 +60,7 @@ class _RunningLane:
 
 
 class Worker:
-    """Serves lanes until its `run` is told to stop."""
+    """Claims lanes and handles their entries while `run` runs."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Worker:
             await cancel_and_wait(*keepers)
 
     def lanes(self) -> int:
-        """How many lanes are held now."""
+        """How many lanes run now."""
         return len(self._held)
 
     # ---------------------------------------------------------------------------------------- lanes

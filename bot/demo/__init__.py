@@ -1,3 +1,1 @@
-"""Local stand-ins for Telegram, the Messages API and a MongoDB server: strict, over HTTP, used by
-tests and demo.
-"""
+"""The demo: the whole bot in a browser, on local stand-ins, with an inspector beside the chat."""

@@ -1,9 +1,8 @@
-"""The bot as the demo runs it: the very command `bot run`, in a process of its own, killed and
-started at will.
+"""Runs the bot of the demo as a process of its own, which can be killed and started at will.
 
-It logs JSON lines; each is handed on as it comes, and kept in a file. It dies with the demo, even
-where that is killed (on Linux; `mongod` tells why only from the main thread), and it does not hear
-the terminal's Ctrl-C: the demo ends it.
+Each JSON line it logs is handed on at once and kept in a file. On Linux the process ends with the
+demo, even when the demo is killed (`standins.mongod` says why only the main thread may start it).
+It does not receive the terminal's Ctrl-C: the demo stops it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Line = dict[str, Any]
 
 
 class BotProcess:
-    """One bot, through all its lives.
+    """One bot, across its restarts.
 
     `heard` gets every log line; `died` is called when it ends unasked.
     """
@@ -53,7 +52,7 @@ class BotProcess:
 
     @property
     def running(self) -> bool:
-        """Whether it lives and has said that it is ready."""
+        """Whether the process runs and has reported that it is ready."""
         return (
             self._ready.is_set() and self._process is not None and self._process.returncode is None
         )
@@ -61,7 +60,7 @@ class BotProcess:
     async def start(self) -> None:
         """Start it and wait until it answers people.
 
-        Raises StartError with its own sentence where it does not.
+        Raises StartError with the bot's own sentence if it does not start.
         """
         self._ending = False
         self._ready = asyncio.Event()
@@ -93,7 +92,7 @@ class BotProcess:
             )
 
     async def kill(self) -> None:
-        """End it at once, as a crash or a power cut does."""
+        """End the process at once, as a crash or a power cut would."""
         self._ending = True
         if self._process is not None:
             with suppress(ProcessLookupError):
@@ -101,7 +100,7 @@ class BotProcess:
             await self._ended()
 
     async def stop(self) -> None:
-        """Let it finish what runs, for a while."""
+        """Ask the process to stop and give it some seconds to finish its turns."""
         self._ending = True
         if self._process is not None:
             with suppress(ProcessLookupError):
@@ -116,7 +115,7 @@ class BotProcess:
             await self._reading
 
     async def _read(self, process: asyncio.subprocess.Process, last: deque[str]) -> None:
-        """Its log, to its end; the latest lines that are no log lines are its own account of a
+        """Read the log to its end and return the last lines that are no log lines: they explain a
         failed start.
         """
         if process.stderr is None:

@@ -1,12 +1,11 @@
-"""Sees from outside what happens to Sessions, as an operator could: by watching the collection.
+"""Observes Sessions from outside, as an operator could: by watching their collection.
 
-A change stream tells of every single write; a server without one (a standalone) is asked twice a
-second instead, which shows the same but for a load that was followed by a commit at once. Either
-way a Session is reduced to an Outline, which has no words in it, and what happened is read from two
-Outlines, before and after.
+A change stream reports every single write. A standalone server has none, so it is polled twice a
+second, which misses only a load that is followed by a commit at once. Each Session is reduced to an
+Outline without words, and an event is the difference between two Outlines.
 
-It is told to leave and never cancelled: PyMongo takes a cancellation for a broken connection and
-resumes the stream.
+It ends when its event is set and is never cancelled: PyMongo takes a cancellation for a broken
+connection and resumes the stream.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _WANTED = {
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What can be told of a Session without a word of it."""
+    """Everything about a Session but its words."""
 
     about: About
     status: str
@@ -82,7 +81,7 @@ def after(before: Outline, change: Fields) -> Outline:
 
 
 def _now(before: Outline | None, change: Document) -> Outline | None:
-    """The Outline after one event of a change stream; None: the Session is gone."""
+    """Return the Outline after one event of a change stream, or None if the Session is gone."""
     match change["operationType"]:
         case "insert" | "replace":
             return outline(change["fullDocument"])
@@ -92,13 +91,13 @@ def _now(before: Outline | None, change: Document) -> Outline | None:
 
 
 def _inner(fields: Fields, outer: str, inner: str, otherwise: Any) -> Any:
-    """A field of a field: told by itself, or with all that stands beside it."""
+    """Return a nested field, whether the change names it alone or its whole parent."""
     whole = fields.get(outer)
     return whole[inner] if whole else fields.get(f"{outer}.{inner}", otherwise)
 
 
 def _length(before: int, change: Fields) -> int:
-    """How many messages there are: told as a whole, as a cut, or as what was put at each place."""
+    """Count the messages after a change: replaced, truncated, or set one by one."""
     fields = change["updatedFields"]
     if "messages" in fields:
         return len(fields["messages"])
@@ -112,7 +111,7 @@ def _length(before: int, change: Fields) -> int:
 
 
 class ChangeStream:
-    """Writes into the diary what happens to the Sessions of one database."""
+    """Notes in the event log what happens to the Sessions of one database."""
 
     def __init__(
         self,
@@ -131,7 +130,7 @@ class ChangeStream:
         self._begun = False
 
     async def run(self, leave: asyncio.Event) -> None:
-        """Watch until told to leave; a server that goes away is asked again once it may be back."""
+        """Watch until `leave` is set, and try again when the server was away."""
         look = self._follow
         while not leave.is_set():
             try:
@@ -155,7 +154,7 @@ class ChangeStream:
             await asyncio.sleep(self._ask_seconds)
 
     async def _compare(self) -> None:
-        """Learn what all Sessions are like now; those there were at the beginning are no news."""
+        """Compare all Sessions with their last Outlines; those of the first look are no events."""
         found = {
             document["_id"]: outline(document)
             async for document in self._sessions.find({}, _WANTED)

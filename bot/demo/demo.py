@@ -1,7 +1,7 @@
 """`bot demo`: shows the whole bot in a browser, without a token, a key or a database to install.
 
-It lasts until Ctrl-C, SIGTERM or a closed terminal, and leaves no process behind; killed, it takes
-them with it. What was said stays in the folder named on screen, so the next demo goes on with it.
+It runs until Ctrl-C, SIGTERM or a closed terminal and leaves no process behind, even when it is
+killed. Conversations stay in the folder named on screen, and the next demo continues them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ _ENDS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """How the demo should be shown: where its things are kept, on which port, and whether to open a
-    browser.
-    """
+    """The options of a demo: its folder, the port of its page, whether to open a browser."""
 
     folder: Path
     port: int = PORT
@@ -80,7 +78,7 @@ def _introduction(shown: Environment, address: str) -> tuple[str, ...]:
 
 
 def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
-    """Whether somebody is likely to sit in front of a screen."""
+    """Whether somebody is likely to see a browser that opens."""
     if environ.get("CI"):
         return False
     return platform in {"darwin", "win32"} or any(
@@ -89,6 +87,6 @@ def has_browser(environ: Mapping[str, str], platform: str = sys.platform) -> boo
 
 
 def say(line: str) -> None:
-    """A line for the person who started the demo, at once also where output is piped."""
+    """Print a line for the person who started the demo, at once even if output is piped."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

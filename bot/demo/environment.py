@@ -1,10 +1,8 @@
-"""The demo's town: two people and a group on stand-ins, the bot as a process of its own, its
-Sessions in MongoDB.
+"""The demo's environment: two people and a group on stand-ins, the bot as a process, MongoDB.
 
-Everything is opened in the order in which it is needed and closed in reverse, so that nothing is
-left behind. The bot is told of the stand-ins by its environment, as any bot is told of the real
-ones; a key or an address of a model in ours is handed on to it, and the model's stand-in stays at
-home.
+The parts open in the order in which they are needed and close in reverse, so nothing is left
+behind. Variables point the bot at the stand-ins, as they would at the real servers. If our own
+variables name a model's key or address, the bot gets those and no stand-in for the model runs.
 """
 
 from __future__ import annotations
@@ -63,7 +61,7 @@ MODEL_SETTINGS = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MODEL", "SUMMARY_M
 
 @dataclass(slots=True)
 class Environment:
-    """All that is running, and what one can make happen."""
+    """The running parts, and what the page can make happen."""
 
     folder: Folder
     uri: str
@@ -83,13 +81,13 @@ class Environment:
     _restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def pass_hours(self, hours: float) -> None:
-        """Let time go by, for the stand-ins and the bot alike."""
+        """Move the clock of the stand-ins and the bot forward."""
         self.clock.advance(timedelta(hours=hours))
         self.event_log.note("hour", hours=hours)
         self.telegram.state.signal.ring()
 
     async def restart(self) -> float:
-        """Kill the bot as a crash would and start it again; how many seconds that took."""
+        """Kill the bot as a crash would, start it again and return the seconds that took."""
         async with self._restarting:
             before = asyncio.get_running_loop().time()
             await self.bot.kill()
@@ -101,7 +99,7 @@ class Environment:
             return seconds
 
     def let_summariser_fail(self, *, fails: bool) -> None:
-        """From now on every summary fails, or none. Only the stand-in can be told so."""
+        """Let every summary fail from now on, or none. Raises LookupError with a real model."""
         if self.claude is None:
             raise LookupError("the real model cannot be told to fail")
         self.claude.faults.clear()
@@ -113,9 +111,9 @@ class Environment:
 
 @asynccontextmanager
 async def open_environment(environ: Mapping[str, str], path: Path) -> AsyncIterator[Environment]:
-    """The town, once its bot answers people.
+    """Open everything and yield it once the bot answers people.
 
-    Raises StartError, in a sentence, where something cannot be had.
+    Raises StartError with one sentence if a part cannot start.
     """
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(held(path))
@@ -170,7 +168,7 @@ async def open_environment(environ: Mapping[str, str], path: Path) -> AsyncItera
 
 
 def _mongod(stack: AsyncExitStack, environ: Mapping[str, str], folder: Folder) -> str:
-    """The address of a server of the demo's own, or of the one MONGODB_URI names."""
+    """Return the address of the server that MONGODB_URI names, or start one of our own."""
     try:
         return stack.enter_context(mongod.running(environ, folder.mongo))
     except StandInError as fault:
@@ -178,9 +176,9 @@ def _mongod(stack: AsyncExitStack, environ: Mapping[str, str], folder: Folder) -
 
 
 async def free_leases(database: AsyncDatabase[dict[str, Any]]) -> None:
-    """Take from a dead bot what it still seems to hold.
+    """End the leases of a bot that is known to be dead.
 
-    We know that it is dead; replicas would wait some seconds.
+    Another replica would have to wait until they run out.
     """
     await database["leases"].delete_many({})
     over = {"$set": {"leaseUntil": datetime.fromtimestamp(0, UTC)}}
@@ -188,7 +186,7 @@ async def free_leases(database: AsyncDatabase[dict[str, Any]]) -> None:
 
 
 async def _welcome_back(database: AsyncDatabase[dict[str, Any]], *people: Person) -> None:
-    """Whoever talked in an earlier demo has pressed Start before: the bot may write to them."""
+    """Let the bot write to those who talked in an earlier demo: they have pressed Start."""
     known = await database["sessions"].distinct("ownerId")
     for person in people:
         if person.id in known:
@@ -204,7 +202,7 @@ async def _connected(settings: Settings) -> Connection:
 
 
 def has_model(environ: Mapping[str, str]) -> bool:
-    """Whether a real model is at hand."""
+    """Whether the variables name a real model."""
     return any(
         environ.get(name, "").strip() for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")
     )
@@ -213,7 +211,7 @@ def has_model(environ: Mapping[str, str]) -> bool:
 def bot_environ(
     environ: Mapping[str, str], telegram: TelegramServer, claude: ClaudeServer | None, uri: str
 ) -> dict[str, str]:
-    """The bot's environment: ours, with the demo's settings in place of any bot's."""
+    """Return the bot's variables: ours, with the demo's settings in place of any other bot's."""
     names = {name.upper() for name in Settings.model_fields}
     kept = {name: value for name, value in environ.items() if name not in names}
     model = (
@@ -253,7 +251,9 @@ def _lifetime(settings: Settings) -> Lifetime:
 
 
 def _listener(event_log: EventLog) -> Any:
-    """Notes the bot's own warnings; what compaction warns of is seen in the Session."""
+    """Return a function that notes the bot's own warnings, except compaction's: the Session shows
+    those.
+    """
 
     def heard(line: Line) -> None:
         name = str(line.get("logger"))
@@ -268,7 +268,7 @@ def _listener(event_log: EventLog) -> Any:
 
 
 def _about(lane: str) -> About:
-    """Whom a lane's id names."""
+    """Return whom a lane's id is about."""
     owner, _, place = lane.partition(":")
     chat, _, thread = place.partition(":")
     return (

@@ -1,8 +1,7 @@
-"""The demo's diary: what happened to Sessions, to the bot and to the clock, without a word of
-anybody.
+"""The demo's event log: what happened to Sessions, the bot and the clock, without anybody's words.
 
-A event is a small JSON object with a number that grows; the names are the contract in `stage`.
-Only the latest are kept. Whoever waits for the next one is woken by it.
+An event is a small JSON object with a growing number; `page_server` documents its fields. Only the
+latest are kept, and each wakes those who wait for the next one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Whom a event is about; nobody in particular where nothing is said."""
+    """Whom an event is about; every field may be unknown."""
 
     person: int | None = None
     chat: int | None = None
@@ -43,7 +42,7 @@ class EventLog:
         self._number = 0
 
     def note(self, what: str, about: About = NOBODY, **fields: Any) -> None:
-        """Something happened."""
+        """Add an event."""
         self._number += 1
         whom = {
             "person": about.person,
@@ -63,15 +62,15 @@ class EventLog:
         self._signal.ring()
 
     def since(self, number: int) -> Sequence[Event]:
-        """What happened after this number, oldest first; all there is, where the number is an
-        earlier demo's.
+        """Return the events after this number, oldest first; all, if the number is of an earlier
+        demo.
         """
         number = number if number <= self._number else 0
         return [event for event in self._kept if event["number"] > number]
 
     async def follow(self, number: int, max_wait: float) -> AsyncIterator[Sequence[Event]]:
-        """What happened after this number, then whatever comes; nothing, where nothing comes within
-        `max_wait`.
+        """Yield the events after this number, then new ones as they come; an empty list after
+        `max_wait` seconds without any.
         """
         while True:
             fresh = self.since(number)

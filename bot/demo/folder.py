@@ -1,7 +1,7 @@
-"""Where a demo keeps its things, and that only one demo at a time uses them.
+"""The folder of a demo, locked so that only one demo uses it at a time.
 
-The lock is the operating system's (flock), not a file with a process id: it is gone the moment its
-holder is, however that ended, so nothing stale can keep a demo from starting.
+The lock is the operating system's (flock), not a file with a process id: it ends with its process,
+however that ends, so nothing stale can keep a demo from starting.
 """
 
 from __future__ import annotations
@@ -20,25 +20,23 @@ NAME = "bot-demo"
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The places inside the folder."""
+    """The paths inside the folder."""
 
     path: Path
 
     @property
     def mongo(self) -> Path:
-        """What MongoDB writes."""
+        """The database's files."""
         return self.path / "mongo"
 
     @property
     def clock(self) -> Path:
-        """By how much the demo's clock was moved; kept, or what was said later would lie in the
-        future.
-        """
+        """The clock's offset, kept because later messages would otherwise lie in the future."""
         return self.path / "clock"
 
     @property
     def log(self) -> Path:
-        """What the bot's process logged since it was started last."""
+        """What the bot has logged since its last start."""
         return self.path / "bot.log"
 
 
@@ -54,7 +52,7 @@ def default_folder(environ: Mapping[str, str], platform: str = sys.platform) -> 
 
 @contextmanager
 def held(path: Path) -> Iterator[Folder]:
-    """The folder, made if it is missing, ours alone for as long as the block runs."""
+    """Create the folder if it is missing and lock it for as long as the block runs."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.chmod(0o700)  # also where it was there before: all that is said is in it

@@ -1,8 +1,7 @@
-"""The glass box: the Session of one person in one place, as it lies in MongoDB.
+"""The inspector: shows the Session of one person in one place as it lies in MongoDB.
 
-Every question names a person and is asked of the database by that Owner, with the filters the store
-itself uses, so another person's words cannot be in the answer. Documents are shown as they are;
-only dates are spelt out.
+Every query is made for one Owner with the store's own filters, so it cannot return another person's
+words. Documents are shown unchanged, except that dates are ISO 8601.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Inspector:
-    """Looks into one database."""
+    """Reads one database."""
 
     database: AsyncDatabase[Document]
     clock: Clock
     lifetime: Lifetime
 
     async def session(self, owner: Owner, place: Place) -> Document:
-        """The active Session and what belongs to it."""
+        """Return the active Session and what belongs to it."""
         found = await self.active(owner, place)
         closed = owned(owner, chatId=place.chat_id, threadId=place.thread_id, status="closed")
         archived = owned(owner, sessionId=found["_id"]) if found else None
@@ -48,7 +47,7 @@ class Inspector:
         }
 
     async def active(self, owner: Owner, place: Place) -> Document | None:
-        """The document of the active Session."""
+        """Return the document of the active Session."""
         return await self.database["sessions"].find_one(active(owner, place))
 
     def _left(self, document: Document) -> float:

@@ -60,7 +60,7 @@ class IsolationAttempt:
         return [message.text for message in self.intruder.chat.answers[before:]]
 
     def _is_answer(self, heard: str) -> bool:
-        """A notice may come before the answer."""
+        """Whether it is more than a notice that may precede the answer."""
         return heard != text(
             "session_expired", language_of(self.intruder.user.get("language_code"))
         )

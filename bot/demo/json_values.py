@@ -1,6 +1,4 @@
-"""Values as JSON can carry them: moments spelt out (ISO 8601, UTC, milliseconds), all else as it
-is.
-"""
+"""Makes values fit for JSON: dates become ISO 8601 in UTC with milliseconds."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from typing import Any
 
 
 def to_json(value: Any) -> Any:
-    """The value with every moment in it spelt out."""
+    """Return the value with every date in it as text."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, Mapping):

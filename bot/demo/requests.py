@@ -1,8 +1,7 @@
-"""What was asked of the model's stand-in, found again by person and place, and laid out for a
-reader.
+"""Finds the requests to the stand-in model by person and place, and lays them out for a reader.
 
-A request names its person only by an opaque name, and its place not at all: the person is found by
-making that name for everybody in town, the place by where that person wrote the words it ends with.
+A request carries an opaque name of its person and no place. The person is the one whose opaque name
+it is; the place is where that person last wrote the words that the request ends with.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Json = dict[str, Any]
 
 
 class Requests:
-    """The latest request of each person in each place, and the one before it."""
+    """Keeps the latest request of each person in each place, and the one before it."""
 
     def __init__(
         self, journal: Journal, state: TelegramState, key: bytes, event_log: EventLog
@@ -40,7 +39,7 @@ class Requests:
         self._latest: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
 
     async def run(self) -> None:
-        """Sort what is asked, as it is asked, until cancelled."""
+        """Assign each request to its person and place as it arrives, until cancelled."""
         seen = 0
         while True:
             try:
@@ -149,7 +148,7 @@ def _laid_out(exchange: Exchange, before: Exchange | None) -> Json:
 
 
 def _light(value: Any) -> Any:
-    """The same without the bytes of pictures and documents: how many they are says enough."""
+    """Replace the bytes of pictures and documents by their number."""
     if isinstance(value, Mapping):
         if value.get("type") == "base64":
             return {
@@ -162,7 +161,7 @@ def _light(value: Any) -> Any:
 
 
 def _parts(body: Mapping[str, Any], before: Mapping[str, Any]) -> list[Json]:
-    """The prompt in the order the model reads it, and how far it is what it was the time before."""
+    """Split the prompt as the model reads it, and mark what repeats the request before."""
     old = [_bare(part) for part in _walk(before)]
     parts, repeated = [], body.get("model") == before.get("model")
     for place, part in enumerate(_walk(body)):

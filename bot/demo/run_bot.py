@@ -1,6 +1,4 @@
-"""The bot as the demo runs it: `bot run` with the demo's clock, so that an hour passes at the press
-of a button.
-"""
+"""Runs the bot of the demo: `bot run` with the demo's clock, which a button moves by an hour."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ FAULT = 2
 
 
 async def run(clock_file: Path) -> None:
-    """Answer people until SIGTERM or SIGINT, in the time of the demo."""
+    """Answer people until SIGTERM or SIGINT, by the demo's clock."""
     settings = Settings.read(os.environ)
     logs.configure(settings.log_level, settings.log_format, settings.secrets)
     leave = asyncio.Event()

@@ -1,8 +1,8 @@
-"""What protects the page's server: who may ask, and what a browser may do with the answer.
+"""Protects the page's server: decides who may ask, and what a browser may do with the answer.
 
-The page shows what models and people wrote, so nothing inline and nothing foreign runs in it, and
-strings cannot become markup (Trusted Types). A site that made its name point at this machine
-carries its own Host or Origin and is refused.
+The page shows what models and people wrote, so no inline or foreign code runs in it and strings
+cannot become markup (Trusted Types). A foreign site whose name points at this machine sends its own
+Host or Origin and is refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEADERS = {
 
 @web.middleware
 async def guard(request: web.Request, handler: Answer) -> web.StreamResponse:
-    """Let pass only whoever asks from this machine, under its own name, for a page of ours."""
+    """Refuse requests with a foreign Host or Origin."""
     origin = request.headers.get("Origin")
     if (
         request.remote not in LOOPBACK
@@ -46,9 +46,7 @@ async def guard(request: web.Request, handler: Answer) -> web.StreamResponse:
 
 
 async def protect(_: web.Request, response: web.StreamResponse) -> None:
-    """Add the headers; an answer that brings a stricter policy of its own (a file somebody sent)
-    keeps it.
-    """
+    """Add the headers, but keep a stricter policy that an answer brings (a file somebody sent)."""
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
 

@@ -1,6 +1,4 @@
-"""Serves the page and its routes on the loopback interface: the files, the port, the protection
-around all of it.
-"""
+"""Serves the page and its routes on the loopback interface, with their protection."""
 
 from __future__ import annotations
 
@@ -28,7 +26,9 @@ UPLOAD_BYTES = 64 << 20
 async def serving(
     routes: Sequence[web.RouteDef], port: int, page: Path = PAGE
 ) -> AsyncIterator[str]:
-    """The address of the page; where the port is taken, one of the next, or else any."""
+    """Serve while the block runs and yield the page's address; if the port is taken, use one of the
+    next, or any.
+    """
     app = web.Application(client_max_size=UPLOAD_BYTES, middlewares=[guard])
     app.on_response_prepare.append(protect)
     app.add_routes([*routes, *files(page)])
@@ -41,7 +41,7 @@ async def serving(
 
 
 def files(folder: Path) -> list[web.RouteDef]:
-    """The files of a folder, of the kinds a page is made of; index.html at its root."""
+    """Make a route for each file of a kind that a page needs; index.html is at the root."""
     folder = folder.resolve()
 
     def found(name: str) -> Path:
@@ -60,7 +60,7 @@ def files(folder: Path) -> list[web.RouteDef]:
 
 
 async def _bound(runner: web.AppRunner, port: int) -> int:
-    """The port that could be had."""
+    """Bind the port, or one of the next, or any."""
     wanted = range(port, min(port + NEXT_PORTS, 1 << 16)) if port else ()
     for one in (*wanted, 0):
         try:

@@ -1,1 +1,1 @@
-"""What operating needs: time, logs, health. Knows nothing of the bot's domain."""
+"""Operations: time, logs, health, metrics, leadership. Nothing here knows the bot's domain."""

@@ -1,4 +1,4 @@
-"""The number of files and connections that the system lets this process have open."""
+"""Reads and raises the limit of files and connections that this process may have open."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def raise_file_limit() -> None:
 
 
 def file_limit() -> int:
-    """How many files may be open at once."""
+    """Return how many files may be open at once."""
     if sys.platform == "win32":
         return UNKNOWN_LIMIT
     import resource  # noqa: PLC0415 - as above

@@ -1,9 +1,8 @@
-"""Answers whoever watches the process: whether it lives, and whether it can work.
+"""Health checks: whether the process lives (`/healthz`) and whether it can work (`/readyz`).
 
-`/healthz` answers as long as the event loop turns. `/readyz` asks every part through the ping it
-brought, all at once and each for a bounded time, and names the failing parts; their error texts,
-which may hold addresses, go nowhere. However many ask, the parts are asked at most once in
-FRESH_SECONDS.
+`/healthz` answers as long as the event loop turns. `/readyz` pings all parts side by side, each for
+a bounded time, and names those that fail, without their error texts, which may hold addresses.
+However many clients ask, the parts are pinged at most once in FRESH_SECONDS.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Health:
-    """The two questions, and the routes at which they are asked."""
+    """Pings the parts of the process and serves both checks."""
 
     def __init__(
         self, pings: Mapping[str, Ping], *, patience: float = 2.0, fresh: float = FRESH_SECONDS
@@ -36,11 +35,11 @@ class Health:
         self._asking: asyncio.Task[tuple[str, ...]] | None = None
 
     def routes(self) -> list[web.RouteDef]:
-        """Where the questions are asked."""
+        """Return the routes of both checks."""
         return [web.get("/healthz", self._alive), web.get("/readyz", self._ready)]
 
     async def failing(self) -> tuple[str, ...]:
-        """The names of the parts that did not work a moment ago."""
+        """Return the names of the parts that failed at the last ping."""
         now = asyncio.get_running_loop().time()
         if self._asking is None or (self._asking.done() and now - self._asked_at >= self._fresh):
             self._asked_at, self._asking = now, asyncio.create_task(self._ask(), name="readiness")
@@ -62,7 +61,7 @@ class Health:
         return tuple(faults)
 
     def _report(self, faults: Mapping[str, str]) -> None:
-        """Log changes only: probes come every few seconds."""
+        """Log changes only, since probes come every few seconds."""
         if self._failing == (failing := tuple(faults)):
             return
         self._failing = failing

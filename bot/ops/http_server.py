@@ -1,10 +1,9 @@
-"""The process's HTTP server: whoever reaches its port can take neither its files nor its time.
+"""The process's HTTP server, bounded so that clients can exhaust neither its files nor its time.
 
-A connection that sends no whole request is closed after IDLE_SECONDS, whether it is new, kept alive
-or trickles. There are at most MAX_CONNECTIONS, and far fewer than the process may have files: a
-further one takes the place of the oldest that waits. Answers leave at most ANSWERS_PER_SECOND times
-a second, first come first served; only an update that was taken in (a POST answered 200) never
-waits in that line.
+A connection that sends no whole request within IDLE_SECONDS is closed, whether it is new, kept
+alive or trickling. At most MAX_CONNECTIONS are open, far fewer than the process may have files; a
+further one replaces the oldest that waits. At most ANSWERS_PER_SECOND answers leave, first come,
+first served; only an accepted update (a POST answered with 200) never waits for its turn.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ _WHY = {
 
 
 class HttpServer:
-    """Routes on one address, open inside `async with`.
+    """Serves routes on one address inside `async with`.
 
-    `setting` names its port in the sentence of a failure.
+    `setting` is the variable that a failure to open the port names.
     """
 
     def __init__(
@@ -94,9 +93,7 @@ class HttpServer:
         await self._runner.cleanup()
 
     def opened(self, connection: Connection, transport: asyncio.Transport) -> None:
-        """Count a new connection in; where there are too many, cut the oldest that waits for
-        something.
-        """
+        """Count a new connection; if there are too many, abort the oldest one that waits."""
         while len(self._open) >= self._max_connections:
             oldest = next(
                 (one for one in self._open if one not in self._working), next(iter(self._open))
@@ -105,7 +102,7 @@ class HttpServer:
         self._open[connection] = transport
 
     def closed(self, connection: Connection) -> None:
-        """Count a connection out."""
+        """Stop counting a closed connection."""
         self._open.pop(connection, None)
 
     def _accept(self) -> Connection:
@@ -132,7 +129,7 @@ class HttpServer:
         return response
 
     async def _stand_in_line(self, request: web.Request) -> None:
-        """Wait for the next moment an answer may leave; whoever has gone meanwhile takes none."""
+        """Wait until the next answer may leave; a client that has gone meanwhile uses no slot."""
         loop = asyncio.get_running_loop()
         async with self._line:
             if request.transport is None:
@@ -142,7 +139,7 @@ class HttpServer:
 
 
 class Connection(web.RequestHandler):
-    """One connection, counted by its server for as long as the system holds it."""
+    """One connection, which its server counts until the system has closed it."""
 
     __slots__ = ("_counted_by",)
 
@@ -151,11 +148,11 @@ class Connection(web.RequestHandler):
         self._counted_by = counted_by
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Be counted in before anything is read."""
+        """Register with the server before anything is read."""
         self._counted_by.opened(self, cast("asyncio.Transport", transport))
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Be counted out."""
+        """Unregister from the server."""
         self._counted_by.closed(self)
         super().connection_lost(exc)

@@ -1,6 +1,4 @@
-"""What only one process may do at a time: run it while a lease is held, wait for the lease while it
-is not.
-"""
+"""Runs what only one process may do at a time: while it holds a lease, which it waits for."""
 
 from __future__ import annotations
 
@@ -16,13 +14,13 @@ log = logging.getLogger(__name__)
 
 
 class Lease(Protocol):
-    """Something one process has at a time."""
+    """A lease that one process holds at a time."""
 
     async def take(self) -> bool:
-        """Take or renew it; whether it is ours now."""
+        """Take or renew the lease; whether it is ours now."""
 
     async def drop(self) -> None:
-        """Give it up."""
+        """Give the lease up."""
 
 
 async def run_while_leader(
@@ -30,7 +28,7 @@ async def run_while_leader(
 ) -> None:
     """Run `work`, and set `leading`, whenever the lease is ours.
 
-    Asks every `pause` seconds, well within a lease.
+    The lease is renewed every `pause` seconds, well within its length.
     """
     running: asyncio.Future[Any] | None = None
     try:
@@ -53,7 +51,9 @@ async def run_while_leader(
 
 
 async def _taken(lease: Lease) -> bool:
-    """Without the store nobody can say; then nothing that is received could be kept either."""
+    """Take or renew the lease; False if the store is away, as nothing received could be stored
+    then.
+    """
     try:
         return await lease.take()
     except StoreUnavailable:
@@ -68,7 +68,7 @@ async def _dropped(lease: Lease) -> None:
 
 
 async def _within(pause: float, running: asyncio.Future[Any] | None) -> None:
-    """Wait, and pass on the failure of work that should never end."""
+    """Wait, and raise the failure of work that should never end."""
     if running is None:
         await asyncio.sleep(pause)
         return

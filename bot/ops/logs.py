@@ -1,10 +1,9 @@
-"""Log lines: short ones for people, or one JSON object a line, and never a secret or a person's
-words.
+"""Writes log lines, for people or as JSON objects, without secrets and people's words.
 
-Secrets are taken out of the finished text, so that messages, arguments and tracebacks are covered
-alike, in JSON before quoting could change their look. Below WARNING only the bot's own loggers are
-heard: at lower levels vendors print whole requests, which hold the token and what people wrote.
-`bound` names the turn at hand on every line logged inside it.
+Secrets are removed from the finished text, so messages, arguments and tracebacks are all covered;
+in JSON before quoting could change them. Below WARNING only the bot's own loggers are written,
+since vendors log whole requests there, with the token and what people wrote. `bound` names the
+current turn on every line that is logged inside it.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ _bound: ContextVar[Mapping[str, str | int]] = ContextVar("bound", default=Mappin
 
 @contextmanager
 def bound(*, turn: int, lane: str) -> Iterator[None]:
-    """Name the turn and its lane on every line that this task, and the tasks it starts, log inside
-    the block.
+    """Name the turn and its lane on every line that this task and its subtasks log inside the
+    block.
     """
     token = _bound.set({"turn": turn, "lane": lane})
     try:
@@ -66,7 +65,7 @@ def configure(
 
 
 def redactor(secrets: Iterable[str]) -> Redact:
-    """A function that hides the secrets in a text, also where they were quoted for an address or by
+    """Return a function that hides the secrets in a text, even if they are quoted for a URL or by
     `repr`.
     """
     long = [secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS]
@@ -84,9 +83,7 @@ def redactor(secrets: Iterable[str]) -> Redact:
 
 
 def whereabouts(error: BaseException) -> str:
-    """An error's type and place: a foreign error's text may quote what people wrote, or a
-    secret.
-    """
+    """Describe an error by type and place, as a vendor's text may quote people or a secret."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{place}"
@@ -100,11 +97,11 @@ class ConsoleFormatter(logging.Formatter):
         self._redact = redact
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - logging's name
-        """The time of day, UTC whatever the machine's zone."""
+        """Return the time of day in UTC."""
         return f"{datetime.fromtimestamp(record.created, UTC):{datefmt or '%H:%M:%S'}}"
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        """The line itself, before a traceback is added."""
+        """Return the line before a traceback is added."""
         return "  ".join(
             [
                 super().formatMessage(record),
@@ -113,7 +110,7 @@ class ConsoleFormatter(logging.Formatter):
         )
 
     def format(self, record: logging.LogRecord) -> str:
-        """The whole entry, redacted."""
+        """Return the whole entry, redacted."""
         return self._redact(super().format(record))
 
 
@@ -127,7 +124,7 @@ class JsonFormatter(logging.Formatter):
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        """The whole entry, redacted."""
+        """Return the whole entry, redacted."""
         entry = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -150,7 +147,7 @@ def _is_ours_or_serious(record: logging.LogRecord) -> bool:
 def _log_crash(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Python's own report of an uncaught error would print vendor texts as they are."""
+    """Log an uncaught error, since Python's own report would print vendor texts unredacted."""
     logging.getLogger("bot").critical(
         "The process ends on an error nobody caught.", exc_info=(kind, error, trace)
     )

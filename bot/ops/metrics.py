@@ -1,10 +1,8 @@
-"""Every number the bot tells of itself, declared here and nowhere else, and the route that tells
-them: `/metrics`.
+"""Declares all metrics of the bot, here and nowhere else, and serves them at `/metrics`.
 
-They are this process's own, in a registry of their own, and cost no question to the database.
-However many ask, they are written out at most once in FRESH_SECONDS for each format. No label names
-a person, a Place or a Session. What waits is the database's to tell: the deploy notes name the
-query.
+They describe this process alone and cost no query. However many clients ask, each format is
+rendered at most once in FRESH_SECONDS. No label names a person, a Place or a Session. How much
+waits in the inbox only the database knows: `deploy/README.md` has the query.
 """
 
 from __future__ import annotations
@@ -69,15 +67,15 @@ class Metrics:
         )
 
     def watch_lanes(self, held: Callable[[], int]) -> None:
-        """Ask for the number of lanes whenever the metrics are read."""
+        """Read the number of running lanes whenever the metrics are read."""
         self._lanes.set_function(held)
 
     def watch_polls(self, last: Callable[[], datetime | None]) -> None:
-        """Ask for the last good poll whenever the metrics are read."""
+        """Read the time of the last good poll whenever the metrics are read."""
         self._last_poll.set_function(lambda: 0.0 if (at := last()) is None else at.timestamp())
 
     def route(self) -> web.RouteDef:
-        """Where they are told, in the format that is asked for."""
+        """Return the route, which answers in the format that is asked for."""
         return web.get("/metrics", self._tell)
 
     async def _tell(self, request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""Time as the stand-ins need it: anything that says what moment it is."""
+"""The clock that the stand-ins take: anything with a `now`."""
 
 from __future__ import annotations
 

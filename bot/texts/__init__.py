@@ -1,4 +1,4 @@
-"""Every sentence the bot says in its own name, in every language it speaks.
+"""The bot's own sentences in every language that it speaks.
 
 One JSON file a language, all with the same keys and placeholders. A sentence is plain text: it is
 sent literally, so a value put into it can never turn into markup.
@@ -23,13 +23,13 @@ _UNITS = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
 
 
 def text(key: str, language: Language, /, **values: str) -> str:
-    """The sentence of this key, with its placeholders filled."""
+    """Return the sentence of this key with its placeholders filled."""
     return table(language)[key].format(**values)
 
 
 @cache
 def table(language: Language) -> Mapping[str, str]:
-    """All sentences of one language."""
+    """Return all sentences of one language."""
     loaded: Mapping[str, str] = json.loads(
         files(__name__).joinpath(f"{language}.json").read_text(encoding="utf-8")
     )
@@ -37,16 +37,16 @@ def table(language: Language) -> Mapping[str, str]:
 
 
 def language_of(code: str | None) -> Language:
-    """The language to speak to somebody whose Telegram runs in `code` (such as "ru-RU"); English
-    where in doubt.
+    """Return the language for a Telegram client set to `code` (such as "ru-RU"); English by
+    default.
     """
     spoken = (code or "").lower().partition("-")[0]
     return next((language for language in LANGUAGES if language == spoken), "en")
 
 
 def duration(span: timedelta, language: Language) -> str:
-    """`span` in words, in the largest unit that divides it ("30 minutes"); it stands after "after",
-    "через".
+    """Return `span` in words, in the largest unit that divides it ("30 minutes"), to follow "after"
+    or "через".
     """
     seconds = int(span.total_seconds())
     unit, size = next(
@@ -58,13 +58,13 @@ def duration(span: timedelta, language: Language) -> str:
 
 
 def rounded(span: timedelta) -> timedelta:
-    """At least `span`, in a number of seconds, minutes or hours that one can say."""
+    """Round `span` up to a number of seconds, minutes or hours that reads well."""
     size = next((size for minimum, size in _STEPS if span.total_seconds() > minimum), 10)
     return timedelta(seconds=math.ceil(span.total_seconds() / size) * size)
 
 
 def figure(count: int) -> str:
-    """The number with its thousands apart, in a way that every language reads."""
+    """Return the number with its thousands separated as every language reads it."""
     return f"{count:,}".replace(",", "\u202f")
 
 

@@ -1,5 +1,4 @@
-"""What the emulated model says: an Answer made of a few kinds of block, and the short words a test
-writes one with.
+"""The answers of the emulated model, and the short functions that a test writes them with.
 
     server.script("Hello", call("remember", {"text": "tea"}), calls(call(...), call(...)),
     think("Hmm.", "Yes"))

@@ -1,5 +1,4 @@
-"""The prompt cache: which part of a prompt was read from it, which was written into it, which was
-read fresh.
+"""The prompt cache: splits a prompt into what was read from it, written to it, and uncached.
 
 As the real one: entries are prefixes that ended at a breakpoint of an earlier request with the same
 model, found again by looking back at most 20 blocks from a breakpoint of this request; shorter

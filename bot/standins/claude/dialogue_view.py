@@ -1,6 +1,4 @@
-"""What the rule-based model can see of a talk: the words of the messages it was given, and nothing
-else.
-"""
+"""What the rule-based model sees of a conversation: the words in its request, and nothing else."""
 
 from __future__ import annotations
 

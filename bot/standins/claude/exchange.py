@@ -1,6 +1,6 @@
-"""One request on the wire: what came, how it is answered, and its entry in the journal.
+"""One HTTP request: reads it, answers it and keeps its entry in the journal.
 
-A pause ends when the server closes, so that nothing a test left hanging holds up its end.
+A pause ends when the server closes, so a request that a test left hanging cannot delay it.
 """
 
 from __future__ import annotations

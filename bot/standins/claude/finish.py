@@ -1,6 +1,4 @@
-"""From what the model meant to say to what it could say: stop sequences, the token limit, fresh
-ids, signatures.
-"""
+"""Finishes an answer: applies stop sequences and the token limit, adds ids and signatures."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What the emulated API was asked, in order, as frozen values; and waiting until it was asked
-something.
+"""The journal of requests, in order, as frozen values; a test can wait for one.
 
 An entry appears when its request arrives and is replaced when it ends, so a test can wait for
 either. Keys never get in: the headers that carry them are left out.

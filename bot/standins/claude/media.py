@@ -1,7 +1,6 @@
-"""What a Messages request must obey in its pictures and documents: bytes, types, pixels, pages,
-numbers.
+"""Checks the pictures and documents of a request: bytes, types, pixels, pages, numbers.
 
-Worded as the real API words it.
+Refusals are worded as the real API words them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the emulated Messages API says no: one exception, and the error body of the wire.
+"""Refusals of the emulated Messages API: one exception, and the body of an error answer.
 
 The words are the real ones as far as they are known; the tests of our own code may rely on status
 and type only.

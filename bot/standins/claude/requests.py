@@ -1,6 +1,4 @@
-"""The two requests with a body, `messages` and `count_tokens`, and the reading of a raw body into
-one of them.
-"""
+"""The bodies of `messages` and `count_tokens`, and how a raw body is parsed into one of them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The small rule-based model: it answers in English and Russian, and only from the messages it was
 given.
 
-It thinks before it calls a tool, and always when thinking is asked for; the server takes out what
-must not be thought. Because it knows nothing else, an answer that shows a memory proves that the
-memory was in the request. The first rule whose pattern matches the user's last words answers; the
-order of RULES is the priority.
+It thinks before it calls a tool, and always when thinking is asked for; the server removes thinking
+that is not allowed. It knows nothing but its request, so an answer that remembers something proves
+that the request held it. The first rule in RULES whose pattern matches the user's last words
+answers.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""What a Messages request must obey beyond its shape: roles, words, places, sources, pairs, tools,
-thinking.
+"""Checks a request beyond its shape: roles, texts, order, sources, pairs, tools, thinking.
 
 The pairs of tool calls and results are what most often poisons a real dialogue, hence the
 strictness: results stand first in the very next message, all of them, each once. One rule is

@@ -1,5 +1,4 @@
-"""A strict Messages API on 127.0.0.1: what the real one refuses is refused, what it streams is
-streamed.
+"""A strict Messages API on 127.0.0.1: it refuses what the real one refuses and streams alike.
 
     async with ClaudeServer() as server:
         server.script("Hello")

@@ -1,9 +1,8 @@
 """The shapes a Messages request may have: strict, closed models, so that every unknown field is an
 error.
 
-What can be said about one field or block alone is said here; what concerns several messages is in
-`claude_rules`. Errors are worded as the real API words them: `messages.0.content.0.text.text: Field
-required`.
+These models check each field and block alone; `rules` checks what concerns several messages. Errors
+are worded as the real API words them: `messages.0.content.0.text.text: Field required`.
 """
 
 from __future__ import annotations

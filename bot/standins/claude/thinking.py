@@ -1,5 +1,4 @@
-"""Thinking: what a request may ask for, and whether the thinking it sends back still stands where
-it was thought.
+"""Thinking: what a request may ask for, and whether the blocks it sends back are unchanged.
 
 A block is bound to its prefix (tools, system, all messages and blocks before it) by its signature.
 Thinking of another family of models is ignored, as the real API drops what the model cannot read; a

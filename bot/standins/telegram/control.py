@@ -1,8 +1,8 @@
-"""People by remote control: JSON over HTTP for the demo page and for tests in other processes.
+"""Remote control of the people: JSON over HTTP, for the demo page and tests in other processes.
 
-Every route calls the Python verb of the same name. Only the loopback may ask, and only under a
-loopback name: a page of another site that resolves to this machine carries a foreign Host or Origin
-and is refused.
+Every route calls the method of the same name. Requests must come from the loopback under a loopback
+name: a foreign site whose name resolves to this machine sends its own Host or Origin and is
+refused.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ class Control:
 
 
 def _told(verb: Callable[[Json], Any]) -> Answer:
-    """A route that does what it is told in JSON; a mistake in it is a 400 with its reason."""
+    """Make a route of a function that takes JSON; a bad value is a 400 that says why."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
         try:

@@ -1,8 +1,8 @@
-"""Faults on order, and Telegram's flood rules.
+"""Scheduled faults, and Telegram's flood rules.
 
-A fault is queued for a method (or for any, "*"), for one chat where one is named, and spent in
-order. Those that drop the connection do so before the call takes effect or after it: the second is
-the delivery nobody can be sure of.
+A fault is queued for a method (or for any, "*"), optionally for one chat, and used once, in order.
+A dropped connection breaks before the call takes effect or after it; after it, the bot cannot know
+whether its message was delivered.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The HTTP surface of the Bot API: tokens, methods, faults on the way, the journal, downloads."""
+"""The Bot API over HTTP: checks tokens, calls methods, serves faults and downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody sends: words, pastes, forwards, files, albums."""
+"""What a person can send: texts, pastes, forwards, files, albums."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PersonActions:
     ) -> Shown:
         """Send a text.
 
-        `fields` overlay the message: a mask (see `happenings`), forward_origin, entities.
+        `fields` overlay the message: a mask (see `service_messages`), forward_origin, entities.
         """
         if not text.strip() or units(text) > TEXT_UNITS:
             raise ValueError("a client sends 1 to 4096 UTF-16 units; see `pastes`")

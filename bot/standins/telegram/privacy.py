@@ -1,6 +1,4 @@
-"""What the bot hears: in a group, in privacy mode, commands for it, mentions, replies to it, and
-notices only.
-"""
+"""Privacy mode: in a group the bot gets only its commands, mentions, replies to it and notices."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the stand-in for Telegram refuses with, and the limits it holds.
+"""Telegram's limits, and the refusals of the stand-in.
 
-A refusal is an exception that carries the HTTP code, Telegram's own description and the
-`parameters` of its answer, so that a rule is one line where it is checked.
+A refusal is an exception with the HTTP code, Telegram's own description and the `parameters` of the
+answer, so each rule is one line where it is checked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The methods that put words before people: send, edit, delete, drafts, files."""
+"""The methods that show something to people: send, edit, delete, drafts, files."""
 
 from __future__ import annotations
 

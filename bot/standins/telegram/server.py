@@ -41,9 +41,8 @@ Value = TypeVar("Value")
 class TelegramServer:
     """Telegram, as far as a bot can see it.
 
-    `journal` has every call, `faults` what goes wrong next, `surface.rate` a RateModel once the
-    flood rules are wanted, `pushes` the tries of the webhook. `pace` shortens a webhook's seconds;
-    `topics` lets private chats have topics.
+    `journal` has every call, `faults` what goes wrong next, `pushes` the tries of the webhook.
+    `pace` shortens a webhook's seconds; `topics` lets private chats have topics.
     """
 
     def __init__(

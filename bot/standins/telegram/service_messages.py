@@ -1,8 +1,6 @@
-"""What happens around the bot without one person's word: joined, thrown out, migrated, and what
-strangers' kinds bring.
+"""Events that no person writes: the bot joins, is removed, a group migrates, rare kinds of update.
 
-The masks give a message the sender Telegram shows instead of the person: they are laid over it with
-`says(**mask)`.
+A mask replaces the sender by the one that Telegram shows instead: `says(**mask)`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A bell that rings at every change, for those who wait: long polls, event streams, tests."""
+"""A signal at every change, for those who wait: long polls, event streams, tests."""
 
 from __future__ import annotations
 

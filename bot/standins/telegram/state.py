@@ -1,7 +1,7 @@
-"""The world behind the Bot API: the bot, chats, people, files, buttons pressed, commands set.
+"""The state behind the Bot API: the bot, chats, people, files, pressed buttons, commands.
 
-One object holds all of it and everything that changes it rings the bell. What people do comes in
-through `telegram_people`, what the bot does through the methods; both meet here and nowhere else.
+One object holds all of it, and every change rings its signal. People change it through `people`,
+the bot through `methods`; the two meet nowhere else.
 """
 
 from __future__ import annotations
