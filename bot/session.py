@@ -2,22 +2,19 @@
 
 Invariants: `messages` holds whole turns only, in the order of `seq`, never a system message;
 archive ∪ messages are `0 … next_seq − 1` without holes; `revision` moves by one at each committed
-turn and at close, and by nothing else. Pure: no I/O, no clock, no vendor. A content block is a
-plain mapping in the shape of the Messages API, but for a file: of that only what it was and
-Telegram's name for it are kept, never the bytes (`ports.files`).
+turn and at close, and by nothing else. Pure: no I/O, no clock, no vendor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
+from bot.content import Block, Role, spoken
 from bot.owner import Owner, Place
 
-Block = Mapping[str, Any]
-Role = Literal["user", "assistant"]
 Status = Literal["active", "closed"]
 
 TURNS_REMEMBERED = 64
@@ -289,37 +286,6 @@ class Alive:
 
     at: datetime
     lifetime: Lifetime
-
-
-def text_block(text: str) -> Block:
-    return {"type": "text", "text": text}
-
-
-def words(content: Sequence[Block]) -> str:
-    """What a person reads of a message: its text blocks, joined."""
-    return "".join(block["text"] for block in content if block["type"] == "text")
-
-
-def spoken(entries: Iterable[tuple[Role, Sequence[Block]]]) -> str:
-    """What a person reads of a turn: the assistant's words, also those it said before it used a
-    tool.
-    """
-    said = (words(content).strip() for role, content in entries if role == "assistant")
-    return "\n\n".join(filter(None, said))
-
-
-def clean(value: Any) -> Any:
-    """`value` as any store gives it back: no NUL, no half of a surrogate pair, which UTF-8 cannot
-    carry.
-
-    All that comes in passes here, or the model would read one text now and another once it was
-    stored.
-    """
-    if isinstance(value, str):
-        return value.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, Mapping):
-        return {clean(key): clean(inner) for key, inner in value.items()}
-    return [clean(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def number(

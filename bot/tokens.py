@@ -21,10 +21,9 @@ from hashlib import sha256
 from importlib import import_module, resources
 from typing import Any
 
-from bot.plain_text import plain_text
+from bot.content import Block, plain_text
 from bot.ports import CountTokens, Request
 from bot.ports.model import rough
-from bot.session import Block
 
 log = logging.getLogger(__name__)
 
@@ -176,14 +175,20 @@ def request_tokens(request: Request) -> int:
 
 def _pages_tokens(block: Block) -> int:
     """What a document may take, by its size alone."""
-    source = block.get("source", {}) if block["type"] == "document" else {}
-    return len(source.get("data", "")) // CHARS_OF_A_PAGE * PAGE_TOKENS
+    if block["type"] != "document":
+        return 0
+    return len(block["source"].get("data", "")) // CHARS_OF_A_PAGE * PAGE_TOKENS
+
+
+def _media_tokens(block: Block) -> int:
+    known = block.get("tokens", 0) if block["type"] == "file" else 0
+    return known or MEDIA_TOKENS.get(block["type"], 0)
 
 
 async def message_tokens(count: CountTokens, content: Sequence[Block]) -> int:
     """The estimate for one message: words, calls and results as text, files by what is known of
     them.
     """
-    media = sum(block.get("tokens") or MEDIA_TOKENS.get(block["type"], 0) for block in content)
+    media = sum(map(_media_tokens, content))
     written = [block for block in content if block["type"] not in MEDIA_TOKENS]
     return MESSAGE_TOKENS + media + await count(plain_text(written))

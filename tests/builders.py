@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from bot.content import TextBlock
 from bot.owner import Lane, Owner, Place
 from bot.ports import Part, Question
 from bot.session import ClosedTurn, Lifetime, Message, PromptSize, Session, Usage
@@ -22,7 +23,7 @@ def lane(owner: Owner = ANNA, place: Place | None = None) -> Lane:
     return Lane(owner, place or Place(owner.id))
 
 
-def text(words: str) -> dict[str, str]:
+def text(words: str) -> TextBlock:
     return {"type": "text", "text": words}
 
 

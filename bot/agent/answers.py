@@ -6,21 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.plain_text import plain_text, title
+from bot.content import Block, Role, clean, plain_text, text_block, words
 from bot.ports import CountTokens, Question
-from bot.session import (
-    Block,
-    ClosedTurn,
-    PromptSize,
-    Role,
-    Session,
-    Task,
-    Usage,
-    clean,
-    number,
-    text_block,
-    words,
-)
+from bot.session import ClosedTurn, PromptSize, Session, Task, Usage, number
+from bot.title import title
 from bot.tokens import message_tokens
 
 INTERRUPTED = "[interrupted]"

@@ -21,9 +21,9 @@ from urllib.parse import urlsplit
 import anthropic
 import httpx2
 
-from bot.agent.blocks import without_dropped_servers
 from bot.agent.model_failures import FAILURES, classify, is_unbilled
 from bot.agent.prompt import with_breakpoints
+from bot.agent.storable_content import without_dropped_servers
 from bot.agent.streamed import StreamedMessage
 from bot.errors import ModelBusy, ModelError
 from bot.ports import Completion, Request

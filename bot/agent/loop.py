@@ -15,24 +15,38 @@ import logging
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from bot.agent.answers import Answer
-from bot.agent.attachments import Attachments, files_of, without_files
-from bot.agent.blocks import ends_in_words, has_results, settled, tool_calls, without_blanks
+from bot.agent.attachments import Attachments, without_files
 from bot.agent.limits import Limits, Pauses
 from bot.agent.model_call import ModelCaller
 from bot.agent.preferences import PreferenceOptions
 from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render
+from bot.agent.storable_content import settled
 from bot.agent.streaming import StreamedText
 from bot.agent.tool_runner import ToolRunner
 from bot.agent.tools import TaskSlot, Toolbox, ToolContext
 from bot.budget import MIN_ANSWER_TOKENS, TokenBudget
+from bot.content import (
+    Block,
+    ToolResult,
+    ToolUse,
+    WireMessage,
+    ends_in_words,
+    files_of,
+    has_results,
+    spoken,
+    text_block,
+    tool_calls,
+    without_blanks,
+    words,
+)
 from bot.errors import BudgetSpent, EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelRefused
 from bot.inbox import Run
 from bot.owner import Owner
 from bot.ports import Completion, Model, Question, Reply, Request, UsageMeter
-from bot.session import Block, Session, spoken, text_block, words
+from bot.session import Session
 from bot.tokens import request_tokens
 
 log = logging.getLogger(__name__)
@@ -81,7 +95,7 @@ class Agent:
         return await agent.answer(context, without_files(messages), reply, run.meter)
 
     async def answer(
-        self, context: ToolContext, messages: list[dict[str, Any]], reply: Reply, meter: UsageMeter
+        self, context: ToolContext, messages: list[WireMessage], reply: Reply, meter: UsageMeter
     ) -> Answer:
         """Answer what the messages end with."""
         streamed = StreamedText(reply)
@@ -111,7 +125,7 @@ class _Turn:
         self,
         agent: Agent,
         context: ToolContext,
-        messages: list[dict[str, Any]],
+        messages: list[WireMessage],
         streamed: StreamedText,
         meter: UsageMeter,
     ) -> None:
@@ -187,7 +201,9 @@ class _Turn:
         """The provider runs a tool of its own: the person sees that until words follow."""
         self.streamed.status(self.agent.toolbox.status_of(tool))
 
-    async def use(self, wanted: Sequence[Block], malformed: AbstractSet[str]) -> Sequence[Block]:
+    async def use(
+        self, wanted: Sequence[ToolUse], malformed: AbstractSet[str]
+    ) -> Sequence[ToolResult]:
         """The results of these calls; while they run, the person sees what is being done."""
         self.streamed.status(self.agent.toolbox.status_of(wanted[0]["name"]))
         try:
@@ -196,7 +212,7 @@ class _Turn:
             self.streamed.status("")
 
     @property
-    def exchange(self) -> Sequence[Mapping[str, Any]]:
+    def exchange(self) -> Sequence[WireMessage]:
         return self.messages[self.opening :]
 
     def say(self, content: Sequence[Block]) -> None:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from html import escape
-from typing import Any, Literal
+from typing import Literal
 
-from bot.agent.blocks import holds_results
+from bot.content import Block, WireMessage, holds_results, text_block
 from bot.inbox import Effect
 from bot.owner import Owner
 from bot.ports import Json, Request
-from bot.session import Block, Message, Session, Summary, Task, text_block
+from bot.session import Message, Session, Summary, Task
 
 SYSTEM = """\
 You are a helpful assistant in a Telegram chat.
@@ -72,7 +72,7 @@ class Prompt:
     def request(
         self,
         owner: Owner,
-        messages: Sequence[Json],
+        messages: Sequence[WireMessage],
         tools: Sequence[Json],
         tool_choice: Literal["auto", "none"],
     ) -> Request:
@@ -97,20 +97,20 @@ def end_user(owner: Owner, key: bytes) -> str:
     return hmac.new(key, str(owner.id).encode(), sha256).hexdigest()
 
 
-def render(session: Session, content: Sequence[Block], at: datetime) -> list[dict[str, Any]]:
+def render(session: Session, content: Sequence[Block], at: datetime) -> list[WireMessage]:
     """The messages of a request: summary, what was said, the new question (`content`, sent `at`),
     the Task.
     """
     messages = [_stored(message) for message in session.messages]
-    messages.append({"role": "user", "content": [_sent(at), *content]})
+    task = [text_block(task_text(session.task))] if session.task else []
+    messages.append({"role": "user", "content": [_sent(at), *content, *task]})
     if session.summary:
-        messages[0]["content"].insert(0, text_block(summary_text(session.summary)))
-    if session.task:
-        messages[-1]["content"].append(text_block(task_text(session.task)))
+        summary, first = text_block(summary_text(session.summary)), messages[0]
+        messages[0] = {"role": first["role"], "content": [summary, *first["content"]]}
     return messages
 
 
-def _stored(message: Message) -> dict[str, Any]:
+def _stored(message: Message) -> WireMessage:
     is_spoken = message.role == "user" and not holds_results(message.content)
     opening = [_sent(message.at)] if is_spoken else []
     return {"role": message.role, "content": [*opening, *message.content]}
@@ -185,9 +185,9 @@ def _last_stable(blocks: Sequence[Block]) -> int:
     return last - 1 if last and _opens_with(blocks[last], _TASK_OPENS) else last
 
 
-def _marked(blocks: Sequence[Block], index: int) -> list[Block]:
+def _marked(blocks: Sequence[Block], index: int) -> list[Json]:
     return [_cached(block) if position == index else block for position, block in enumerate(blocks)]
 
 
-def _cached(block: Block) -> Block:
+def _cached(block: Json) -> Json:
     return {**block, "cache_control": {"type": "ephemeral"}}

@@ -19,10 +19,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.agent.streamed import parse_arguments
+from bot.content import as_block, text_block, words
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured
 from bot.ports import Completion, Json, Request
 from bot.ports.model import unbilled, unseen
-from bot.session import Block, Usage, text_block, words
+from bot.session import Usage
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
 
@@ -34,7 +35,7 @@ class Line:
     With `error` it breaks after its text was shown; `is_endless`: it never ends.
     """
 
-    content: tuple[Block, ...] = ()
+    content: tuple[Json, ...] = ()
     stop_reason: str = "end_turn"
     usage: Usage = USAGE
     error: ModelError | None = None
@@ -53,7 +54,7 @@ def says(text: str, *, stop: str = "end_turn", usage: Usage = USAGE) -> Line:
     return Line((text_block(text),) if text else (), stop, usage)
 
 
-def calls(name: str, /, **arguments: Any) -> Line:
+def calls(name: str, /, **arguments: object) -> Line:
     """One tool call; join several with `and_`."""
     return Line(({"type": "tool_use", "id": "", "name": name, "input": arguments},), "tool_use")
 
@@ -111,7 +112,7 @@ class Scripted:
             if block["type"] in {"server_tool_use", "mcp_tool_use"}:
                 on_tool(block["name"])
             on_hidden(_hidden(block))
-        for piece in re.findall(r"\s*\S+\s*", words(line.content)):
+        for piece in re.findall(r"\s*\S+\s*", words(map(as_block, line.content))):
             on_text(piece)
             await asyncio.sleep(0)
         if line.is_endless:
@@ -121,7 +122,7 @@ class Scripted:
         content = self._named(line.content)
         malformed = frozenset(block["id"] for block in content if block.get("input", ()) is None)
         whole = tuple(
-            {**block, "input": block["input"] or {}} if "input" in block else block
+            as_block({**block, "input": block["input"] or {}} if "input" in block else block)
             for block in content
         )
         return Completion(whole, line.stop_reason, line.usage, malformed)
@@ -132,7 +133,7 @@ class Scripted:
             raise LookupError("the script has no line for this call")
         return line if isinstance(line, Line) else line(request)
 
-    def _named(self, content: Sequence[Block]) -> list[Block]:
+    def _named(self, content: Sequence[Json]) -> list[Json]:
         """A tool call gets an id that is new in every call, as with the real API; malformed
         arguments are None.
         """
@@ -143,13 +144,13 @@ class Scripted:
         ]
 
 
-def _hidden(block: Block) -> str:
+def _hidden(block: Json) -> str:
     """What was written for a block that is not shown: thinking, or the arguments of a tool."""
     given = block.get("input", block.get("thinking", ""))
     return given if isinstance(given, str) else json.dumps(given)
 
 
-def _read(call: Block) -> Block:
+def _read(call: Json) -> Json:
     given = call["input"]
     return {**call, "input": parse_arguments(given)} if isinstance(given, str) else call
 

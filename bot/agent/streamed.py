@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from bot.agent.blocks import acceptable
+from bot.agent.storable_content import acceptable_name
+from bot.content import as_block, clean
 from bot.ports import Completion, Json
 from bot.ports.model import unbilled, unseen
-from bot.session import Usage, clean
+from bot.session import Usage
 
 MAX_DEPTH = 32
 """Of objects and lists inside one another in the arguments of a tool."""
@@ -79,7 +80,7 @@ class StreamedMessage:
         if self.stop_reason is None:
             return None
         malformed = [self._fill_in(index) for index in self._arguments]
-        content = tuple(map(_sendable, self._blocks))
+        content = tuple(as_block(_sendable(block)) for block in self._blocks)
         return Completion(
             content, self.stop_reason, self.usage or Usage(), frozenset(filter(None, malformed))
         )
@@ -87,7 +88,8 @@ class StreamedMessage:
     def _open(self, block: Json) -> None:
         if block["type"] in _CALLS:
             self._arguments[len(self._blocks)] = []
-            block = {"input": {}, **acceptable(block), "id": block["id"]}
+            name = acceptable_name(block["name"]) if block["type"] == "tool_use" else block["name"]
+            block = {"input": {}, **block, "id": block["id"], "name": name}
         if block["type"] in _RUN_BY_PROVIDER:
             self.on_tool(block["name"])
         if block["type"] == "text" and block["text"]:

@@ -16,9 +16,9 @@ from collections.abc import Set as AbstractSet
 
 from bot.agent.limits import Limits
 from bot.agent.tools import Toolbox, ToolContext
+from bot.content import ToolResult, ToolUse, cap
 from bot.errors import LaneLost, ToolFailed
 from bot.ops.logs import whereabouts
-from bot.session import Block, clean
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +47,8 @@ class ToolRunner:
         return self._left <= 0
 
     async def answer(
-        self, calls: Sequence[Block], malformed: AbstractSet[str] = frozenset()
-    ) -> tuple[Block, ...]:
+        self, calls: Sequence[ToolUse], malformed: AbstractSet[str] = frozenset()
+    ) -> tuple[ToolResult, ...]:
         """Run the calls and return one `tool_result` for each, in their order.
 
         Those of the ids in `malformed` are not run: what their arguments were meant to be nobody
@@ -61,7 +61,7 @@ class ToolRunner:
             self._result(call, outcome) for call, outcome in zip(calls, outcomes, strict=True)
         )
 
-    async def _run(self, call: Block, malformed: AbstractSet[str]) -> str:
+    async def _run(self, call: ToolUse, malformed: AbstractSet[str]) -> str:
         name, arguments = call["name"], call["input"]
         self._left -= 1
         if self._left < 0:
@@ -77,10 +77,14 @@ class ToolRunner:
         async with self._gate, asyncio.timeout(self._limits.tool_seconds):
             return await self._toolbox.run(self._context, name, arguments)
 
-    def _result(self, call: Block, outcome: str | BaseException) -> Block:
-        block = {"type": "tool_result", "tool_use_id": call["id"]}
+    def _result(self, call: ToolUse, outcome: str | BaseException) -> ToolResult:
+        limit = self._limits.tool_output_chars
         if isinstance(outcome, str):
-            return {**block, "content": cap(outcome, self._limits.tool_output_chars)}
+            return {
+                "type": "tool_result",
+                "tool_use_id": call["id"],
+                "content": cap(outcome, limit),
+            }
         if not isinstance(outcome, Exception) or isinstance(outcome, LaneLost):
             raise outcome
         level = logging.INFO if isinstance(outcome, ToolFailed) else logging.WARNING
@@ -88,8 +92,9 @@ class ToolRunner:
             level, "turn %d: tool %.64s: %s", self._context.turn, call["name"], whereabouts(outcome)
         )
         return {
-            **block,
-            "content": cap(_excuse(outcome), self._limits.tool_output_chars),
+            "type": "tool_result",
+            "tool_use_id": call["id"],
+            "content": cap(_excuse(outcome), limit),
             "is_error": True,
         }
 
@@ -105,16 +110,3 @@ def _excuse(error: Exception) -> str:
         case TimeoutError():
             return "The tool took too long and was stopped."
     return "The tool failed."
-
-
-def cap(text: str, limit: int) -> str:
-    """`text`, or its head and tail around a marker that says how much is missing; never longer than
-    `limit`.
-    """
-    text = str(clean(text)) if text.strip() else "(no output)"
-    if len(text) <= limit:
-        return text
-    marker = f"\n[… {len(text) - limit} characters and more left out …]\n"
-    room = max(limit - len(marker), 0)
-    head = room * 2 // 3
-    return (text[:head] + marker + text[len(text) - (room - head) :])[:limit]

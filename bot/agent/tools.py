@@ -19,11 +19,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bot.content import clean
 from bot.errors import StartError, StoreUnavailable, ToolFailed
 from bot.inbox import Record
 from bot.owner import Owner, Place
 from bot.ports import Json
-from bot.session import Task, clean
+from bot.session import Task
 
 log = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from bot.compaction.cutting import whole_turns
+from bot.content import plain_text
 from bot.errors import ModelError, SummaryRejected
-from bot.plain_text import plain_text
 from bot.ports import Completion, CountTokens, Model, Request, UsageMeter
 from bot.ports.model import unseen
 from bot.session import Message, Summary, Usage

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Literal, Protocol
 
-from bot.session import Block, Usage, words
+from bot.content import Block, WireMessage, words
+from bot.session import Usage
 
 Json = Mapping[str, Any]
 
@@ -21,7 +22,7 @@ class Request:
 
     model: str
     system: str
-    messages: Sequence[Json]
+    messages: Sequence[WireMessage]
     tools: Sequence[Json] = ()
     max_tokens: int = 4096
     tool_choice: Literal["auto", "none"] = "auto"

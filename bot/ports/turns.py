@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
+from bot.content import Block
 from bot.errors import TooLate
 from bot.owner import Lane
-from bot.session import Block, Session
+from bot.session import Session
 
 
 class Clock(Protocol):

@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from bot.content import clean
 from bot.ports import Hit
 from bot.session import (
     SCHEMA_VERSION,
@@ -28,7 +29,6 @@ from bot.session import (
     Summary,
     Task,
     Usage,
-    clean,
 )
 from bot.store.filters import matches
 from bot.store.stored_blocks import pack, unpack

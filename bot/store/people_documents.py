@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from bot.content import clean
 from bot.ports import Note, Preferences
-from bot.session import clean
 from bot.store.documents import Document, bson_datetime
 
 

@@ -13,16 +13,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from bot.session import Block, clean
+from bot.content import Block, as_block, clean
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _MAX_INT = 2**63 - 1
 _MAX_DEPTH = 16
 
 
-def pack(block: Block) -> dict[str, Any]:
+def pack(block: Block) -> dict[str, object]:
     """The block as it is stored."""
-    tidy: dict[str, Any] = clean(block)
+    tidy: dict[str, object] = dict(clean(block))
     stored = (
         tidy | {"input": json.dumps(tidy["input"], ensure_ascii=False)} if "input" in tidy else tidy
     )
@@ -31,13 +31,13 @@ def pack(block: Block) -> dict[str, Any]:
     return {"type": tidy["type"], "json": json.dumps(tidy, ensure_ascii=False)}
 
 
-def unpack(stored: Mapping[str, Any]) -> dict[str, Any]:
+def unpack(stored: Mapping[str, Any]) -> Block:
     """The block as the Messages API knows it."""
     if "json" in stored:
-        return dict(json.loads(stored["json"]))
+        return as_block(json.loads(stored["json"]))
     if isinstance(stored.get("input"), str):
-        return {**stored, "input": json.loads(stored["input"])}
-    return dict(stored)
+        return as_block({**stored, "input": json.loads(stored["input"])})
+    return as_block(dict(stored))
 
 
 def weight(value: Any) -> int:

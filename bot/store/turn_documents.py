@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.content import clean
 from bot.errors import SessionTooLarge
-from bot.session import TURNS_REMEMBERED, ClosedTurn, Message, Session, clean
+from bot.session import TURNS_REMEMBERED, ClosedTurn, Message, Session
 from bot.store.documents import (
     Document,
     bson_datetime,

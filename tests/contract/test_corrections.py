@@ -8,11 +8,12 @@ import asyncio
 
 import pytest
 
+from bot.content import words
 from bot.errors import SessionGone
 from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
 from bot.ports import Correction
-from bot.session import CompactionState, Summary, words
+from bot.session import CompactionState, Summary
 from bot.store.mongo.corrections import MongoCorrections
 from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.queries import LeaseOwner

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.content import as_block
 from bot.errors import AlreadyActive
 from bot.owner import Owner, Place
 from bot.session import CompactionState, Fact, Gap, PromptSize, Step, Summary, Task, Usage
@@ -177,7 +178,7 @@ async def test_hostile_tool_values_are_stored_as_they_are(sessions, field, value
     made = session()
     await sessions.create(ANNA, made)
     block = {"type": "tool_use", "id": "t1", "name": "plan", field: value}
-    answer = replace(message(0, role="assistant"), content=(block,))
+    answer = replace(message(0, role="assistant"), content=(as_block(block),))
     await sessions.commit(ANNA, made, closed_turn(made, messages=(answer,)))
     assert (await load(sessions)).messages[0].content == (block,)
 

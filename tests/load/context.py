@@ -34,10 +34,11 @@ from bot.agent.toolbox.plan import plan_tools
 from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import Toolbox
 from bot.compaction import CompactionPolicy, Compactor, Summariser
+from bot.content import Block, Role, text_block
 from bot.inbox import Run
 from bot.ops.clock import ManualClock
 from bot.owner import Owner, Place
-from bot.session import Block, Role, number, text_block
+from bot.session import number
 from bot.standins.claude.answers import say
 from bot.standins.claude.prompt import Meter
 from bot.standins.claude.script import is_summary

@@ -14,9 +14,10 @@ from bot.agent.attachments import Attachments, without_files
 from bot.agent.attachments.to_blocks import PICTURE_CHARS
 from bot.agent.claude import Endpoint, body
 from bot.agent.prompt import Prompt, render
+from bot.content import text_block
 from bot.errors import FileGone, FileTooLarge
 from bot.ports import Part, Question
-from bot.session import number, text_block
+from bot.session import number
 from bot.standins.claude.models import standard_offers
 from bot.standins.claude.requests import MessagesRequest, shaped
 from bot.standins.claude.rules import check

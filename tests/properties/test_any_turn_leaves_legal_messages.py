@@ -23,8 +23,9 @@ from bot.aio import cancel_and_wait
 from bot.budget import TokenBudget
 from bot.compaction import CompactionPolicy
 from bot.compaction.cutting import removable_messages
+from bot.content import text_block, words
 from bot.errors import EmptyAnswer, ModelBusy, PromptTooLong, SessionGone, ToolFailed
-from bot.session import Summary, number, text_block, words
+from bot.session import Summary, number
 from bot.settings.mcp import McpServer
 from bot.standins.claude.connector import check_connector
 from bot.standins.claude.models import standard_offers

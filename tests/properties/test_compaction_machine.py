@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from bot.agent.prompt import render
 from bot.agent.scripted import illegal
 from bot.compaction import MAX_PAUSE, CompactionPolicy, Compactor, Summariser
+from bot.content import text_block
 from bot.errors import (
     BotError,
     ModelBusy,
@@ -33,7 +34,7 @@ from bot.errors import (
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
 from bot.ports import Completion
-from bot.session import ClosedTurn, Message, PromptSize, Session, Usage, text_block
+from bot.session import ClosedTurn, Message, PromptSize, Session, Usage
 from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.sessions import MemorySessions
 from bot.store.turn_documents import MAX_MESSAGES

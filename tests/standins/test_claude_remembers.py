@@ -11,6 +11,7 @@ import pytest
 
 from bot.agent.prompt import render, summary_text
 from bot.compaction.summarising import MIN_SUMMARY_TOKENS, readable, transcript
+from bot.content import as_block
 from bot.session import Message, Session, Summary, Task
 from bot.standins.claude.dialogue_view import arguments
 from bot.standins.claude.rule_model import answer
@@ -353,4 +354,7 @@ def test_the_prompt_our_bot_renders_is_understood():
     )
     question = [{"type": "text", "text": "what is my secret word?"}]
     assert summary_text(made).startswith("<conversation_summary ")
-    assert words({"messages": render(session, question, NOW)}) == "Your secret word is R&D."
+    assert (
+        words({"messages": render(session, [as_block(block) for block in question], NOW)})
+        == "Your secret word is R&D."
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bson
 import pytest
 
-from bot.session import clean
+from bot.content import as_block, clean
 from bot.store.stored_blocks import pack, unpack, weight
 
 TEXT = {"type": "text", "text": "Привет, 🙂"}
@@ -32,7 +32,7 @@ def keys(value):
     "block", BLOCKS, ids=["text", "call", "result", "wide", "nested", "own_json"]
 )
 def test_a_block_comes_back_as_it_was(block):
-    stored = bson.decode(bson.encode(pack(block)))
+    stored = bson.decode(bson.encode(pack(as_block(block))))
     assert unpack(stored) == block
 
 
@@ -54,16 +54,16 @@ def test_no_key_a_model_chose_becomes_a_field_name(block):
 
 
 def test_a_tools_input_is_stored_as_text():
-    assert pack(CALL)["input"] == '{"$set": {"a.b": 1}, "": [null, 1.5, true]}'
+    assert pack(as_block(CALL))["input"] == '{"$set": {"a.b": 1}, "": [null, 1.5, true]}'
 
 
 def test_a_plain_block_stays_readable_for_an_admin():
-    assert pack(RESULT) == RESULT
+    assert pack(as_block(RESULT)) == RESULT
 
 
 def test_a_block_in_hand_is_not_changed():
     before = repr(CALL)
-    pack(CALL)
+    pack(as_block(CALL))
     assert repr(CALL) == before
 
 
@@ -91,7 +91,7 @@ def test_hostile_text_is_cleaned_wherever_it_hides():
         "input": {"k\0ey": ["\ud800"]},
         "content": [{"type": "text", "text": "\0\udfff"}],
     }
-    stored = bson.decode(bson.encode(pack(nasty)))
+    stored = bson.decode(bson.encode(pack(as_block(nasty))))
     assert unpack(stored) == {
         "type": "tool_use",
         "input": {"key": ["\ufffd"]},
@@ -104,6 +104,6 @@ def test_hostile_text_is_cleaned_wherever_it_hides():
 )
 def test_the_weight_is_close_to_what_bson_needs(words):
     """A tenth at most, however the text is written: the guard counts bytes, not characters."""
-    blocks = [TEXT | {"text": words}, RESULT, pack(CALL)] * 5
+    blocks = [TEXT | {"text": words}, RESULT, pack(as_block(CALL))] * 5
     real = len(bson.encode({"content": blocks}))
     assert 0.9 * real < weight(blocks) < 1.1 * real + 40

@@ -10,6 +10,7 @@ from bot.agent.prompt import Prompt
 from bot.agent.scripted import says
 from bot.budget import TokenBudget
 from bot.compaction import CompactionPolicy
+from bot.content import WireMessage
 from bot.errors import BudgetSpent, StoreUnavailable
 from bot.ops.clock import ManualClock
 from bot.ports import UsageMeter
@@ -114,7 +115,9 @@ async def test_no_summary_is_made_that_its_owner_cannot_pay_for(long_talk, way):
     ("words", "fewest"), [("tea " * 900, 900), ("чай " * 900, 1_200)], ids=["English", "Russian"]
 )
 def test_a_prompt_is_taken_for_no_smaller_than_it_is(words, fewest):
-    messages = [{"role": "user", "content": list(question(words).parts[0].content)}]
+    messages: list[WireMessage] = [
+        {"role": "user", "content": list(question(words).parts[0].content)}
+    ]
     assert (
         fewest
         < request_tokens(Prompt("model", b"key", "").request(ANNA, messages, (), "auto"))

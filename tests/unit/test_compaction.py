@@ -21,9 +21,10 @@ from bot.compaction.summarising import (
     transcript,
     validated,
 )
+from bot.content import text_block
 from bot.errors import BotError, ModelBusy, PromptTooLong, SummaryRejected
 from bot.ports import Completion, Part, Question
-from bot.session import CompactionState, Summary, Usage, text_block
+from bot.session import CompactionState, Summary, Usage
 from bot.standins.claude.summaries import summarise
 from bot.tokens import Tokens
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, dialogue, message, session, text

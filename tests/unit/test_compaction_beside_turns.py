@@ -12,9 +12,10 @@ import pytest
 from bot.agent.answers import INTERRUPTED
 from bot.agent.scripted import calls, fails, hangs, illegal, says
 from bot.compaction import CompactionPolicy, Compactor
+from bot.content import words
 from bot.errors import PromptTooLong, SessionGone
 from bot.ports import TokenRatio
-from bot.session import Usage, words
+from bot.session import Usage
 from tests.builders import ANNA, ANNAS_CHAT, dialogue, session
 
 GOOD = "The person is Anna. " + " ".join(f"fact{number}" for number in range(20))

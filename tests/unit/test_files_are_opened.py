@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 from bot.agent.attachments.to_blocks import MAX_PAGES, PICTURE_CHARS, TEXT_CHARS, to_blocks
+from bot.content import words
 from bot.errors import FileBroken, PictureTooLarge, TooManyPages
 from tests.costs import assert_linear
 from tests.samples import gif, jpeg, pdf, png, sent, webp
@@ -43,7 +44,7 @@ def test_a_picture_is_what_its_bytes_say_whatever_it_is_called(raw, media_type, 
 
 def test_a_named_picture_is_introduced_by_its_name():
     [label, image], _ = to_blocks(sent("picture", name="plan.png"), png())
-    assert (label["text"], image["type"]) == ("[picture plan.png]", "image")
+    assert (words([label]), image["type"]) == ("[picture plan.png]", "image")
 
 
 @pytest.mark.parametrize(
@@ -85,12 +86,9 @@ def test_a_pdf_is_counted_by_its_pages(packed):
     [label, block], tokens = to_blocks(
         sent("pdf", name="lease.pdf"), b"\n\n" + pdf(3, packed=packed)
     )
-    assert label["text"] == "[pdf lease.pdf]"
-    assert (block["type"], block["title"], block["source"]["media_type"]) == (
-        "document",
-        "lease.pdf",
-        "application/pdf",
-    )
+    assert words([label]) == "[pdf lease.pdf]"
+    assert block["type"] == "document"
+    assert (block["title"], block["source"]["media_type"]) == ("lease.pdf", "application/pdf")
     assert base64.b64decode(block["source"]["data"]).startswith(b"%PDF-")
     assert tokens == 6_000
 
@@ -104,7 +102,7 @@ def test_a_pdf_that_hides_its_pages_is_estimated_by_size_and_not_refused():
 def words_of(raw, name="notes.txt"):
     [block], tokens = to_blocks(sent("text", name=name), raw)
     assert tokens == 0
-    return block["text"]
+    return words([block])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from bot.agent.attachments import LARGE_AT_A_TIME, Attachments, are_late, withou
 from bot.agent.attachments.file_cache import FileCache
 from bot.agent.attachments.limits import MAX_FILES, fitting, shown
 from bot.agent.scripted import Scripted, fails, says
+from bot.content import as_block, words
 from bot.errors import FileGone, FilesRefused, FileTooLarge, FileUnavailable, NotTranscribed
 from bot.ports import Part, Question
 from bot.session import Message
@@ -195,7 +196,7 @@ async def test_pdfs_that_are_too_long_together_are_not_all_shown():
     )
     assert [block["type"] for block in found] == ["file", "text", "file"]
     assert notices == ["files_too_many"]
-    assert shown([[found[0]], [found[2]], [{**found[2], "unique_id": "U4"}]]) == {"U4"}
+    assert shown([[found[0]], [found[2]], [as_block({**found[2], "unique_id": "U4"})]]) == {"U4"}
 
 
 async def test_what_was_spoken_becomes_words():
@@ -228,7 +229,7 @@ async def test_files_stand_where_they_were_sent():
     )
     assert [block["type"] for block in first["content"]] == ["image", "text"]
     assert first["content"][1] == text("this")
-    assert "words" in second["content"][0]["text"]
+    assert "words" in words(second["content"][:1])
 
 
 @pytest.mark.parametrize(

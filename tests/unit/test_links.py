@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.agent.blocks import linked, settled
+from bot.agent.storable_content import linked, settled
+from bot.content import WireMessage, as_block, words
 
 SEARCH = {
     "type": "server_tool_use",
@@ -34,7 +35,7 @@ def test_a_citation_is_a_link_after_its_words():
         "Herons fish. ([example.org](https://www.example.org/birds), "
         "[other.example](https://other.example/))"
     )
-    assert linked(block) == {"type": "text", "text": said}
+    assert linked(as_block(block)) == {"type": "text", "text": said}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_a_citation_is_a_link_after_its_words():
     ids=["brackets and spaces", "a script", "no address", "another link inside", "nothing"],
 )
 def test_a_url_cannot_break_out_of_its_link(url, shown):
-    assert linked(cited(url))["text"] == shown
+    assert words([linked(cited(url))]) == shown
 
 
 def test_a_citation_without_an_address_leaves_the_words_alone():
@@ -61,11 +62,12 @@ def test_a_citation_without_an_address_leaves_the_words_alone():
         "text": "As you wrote.",
         "citations": [{"type": "char_location", "cited_text": "x"}],
     }
-    assert linked(block) == {"type": "text", "text": "As you wrote."}
+    assert linked(as_block(block)) == {"type": "text", "text": "As you wrote."}
 
 
 def test_searches_and_what_they_found_are_not_stored():
-    messages = [{"role": "assistant", "content": [SEARCH, FOUND, cited("https://example.org/")]}]
+    said = [as_block(block) for block in (SEARCH, FOUND, cited("https://example.org/"))]
+    messages: list[WireMessage] = [{"role": "assistant", "content": said}]
     [(role, content)] = settled(messages)
     assert (role, [block["type"] for block in content]) == ("assistant", ["text"])
     assert "citations" not in content[0]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from telegram import Update
 
-from bot.session import clean
+from bot.content import clean
 from bot.telegram.inbound.parsing import (
     ALWAYS_SAID,
     UNREADABLE,

@@ -17,6 +17,7 @@ from bot.agent.prompt import (
     with_breakpoints,
 )
 from bot.agent.scripted import illegal
+from bot.content import as_block
 from bot.ports import Part, Question
 from bot.session import Fact, Gap, Message, Step, Summary, Task, number
 from tests.builders import ANNA, BORIS, NOON, dialogue, question, session, text
@@ -46,8 +47,8 @@ def test_a_question_of_several_parts_is_one_message():
 def test_a_message_of_a_person_opens_with_its_date_and_a_tool_result_does_not():
     of = session(messages=dialogue(1))
     of.messages += [
-        Message(2, 2, "assistant", (CALL,), NOON, 1),
-        Message(3, 2, "user", (RESULT,), NOON, 1),
+        Message(2, 2, "assistant", (as_block(CALL),), NOON, 1),
+        Message(3, 2, "user", (as_block(RESULT),), NOON, 1),
     ]
     question_message, _, _, results, _ = render(of, (text("Hm?"),), NOON)
     assert question_message["content"][0] == SENT

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 import regex
 
-from bot.plain_text import MAX_TITLE, title
+from bot.title import MAX_TITLE, title
 
 FAMILY = "👩‍👩‍👧‍👦"
 ACCENTED = "e\u0301"

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from bot.content import as_block
 from bot.ports.model import rough
 from bot.tokens import Encoder, Tokens, message_tokens
 from tests.builders import text
@@ -114,7 +115,7 @@ async def test_a_message_costs_its_words_calls_results_and_pictures():
     }
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "tea and cake"}
     assert words == 4 + 2
-    assert await message_tokens(count, [text("one two"), picture]) == words + 1_600
-    assert await message_tokens(count, [call]) > 4 + 3
-    assert await message_tokens(count, [result]) > 4 + 3
+    assert await message_tokens(count, [text("one two"), as_block(picture)]) == words + 1_600
+    assert await message_tokens(count, [as_block(call)]) > 4 + 3
+    assert await message_tokens(count, [as_block(result)]) > 4 + 3
     assert await message_tokens(count, []) == 4

@@ -8,8 +8,9 @@ import logging
 import pytest
 
 from bot.agent.limits import Limits
-from bot.agent.tool_runner import ToolRunner, cap
+from bot.agent.tool_runner import ToolRunner
 from bot.agent.tools import Toolbox
+from bot.content import cap
 from bot.errors import ToolFailed
 from tests.agents import tool, tool_context
 

@@ -8,6 +8,7 @@ from bot.agent.limits import Limits
 from bot.agent.scripted import Scripted, calls, says
 from bot.agent.tool_runner import ToolRunner
 from bot.agent.tools import MAX_RESULT_CHARS, Toolbox
+from bot.content import ToolUse, plain_text
 from bot.errors import LaneLost, StoreUnavailable, ToolFailed
 from bot.store.memory.inbox import MemoryRecord
 from tests.agents import StreamedText, a_run, agent, tool, tool_context
@@ -148,7 +149,7 @@ async def test_without_a_lease_nothing_happens_and_the_turn_ends():
     record = Ledger(lost=True)
     with pytest.raises(LaneLost):
         await use(record)
-    call = {"type": "tool_use", "id": "toolu_1", "name": "send", "input": {"words": "tea"}}
+    call: ToolUse = {"type": "tool_use", "id": "toolu_1", "name": "send", "input": {"words": "tea"}}
     with pytest.raises(LaneLost):
         await ToolRunner(Toolbox([sending(record)]), tool_context(record=record), Limits()).answer(
             [call]
@@ -175,5 +176,7 @@ async def test_a_turn_that_runs_again_tells_the_model_what_came_of_the_first():
             ANNA, session(), question(), StreamedText(), a_run(record)
         )
         heard.append(model.requests[1].messages[-1]["content"][0])
-    assert [(result["content"], "is_error" in result) for result in heard] == [("Sent.", False)] * 2
+    assert [(plain_text([result]), "is_error" in result) for result in heard] == [
+        ("[result Sent.]", False)
+    ] * 2
     assert record.events.count("sent tea") == 1

@@ -8,6 +8,7 @@ from bot.agent.prompt import task_text
 from bot.agent.scripted import Scripted, calls, says
 from bot.agent.toolbox.plan import MAX_FACTS, MAX_PLAN_CHARS, MAX_STEP_CHARS, MAX_STEPS, plan_tools
 from bot.agent.tools import TaskSlot, Toolbox
+from bot.content import words
 from bot.errors import ToolFailed
 from bot.session import Fact, Step, Task
 from tests.agents import run, tool_context
@@ -153,7 +154,7 @@ async def test_the_plan_leaves_the_turn_with_the_answer_and_comes_back_with_the_
 
     model = Scripted(calls("update_plan", steps=[{"number": 1, "status": "done"}]), says("Booked."))
     later = await run(model, *plan_tools(), of=session(task=answer.task))
-    assert "1. [open] book" in model.requests[0].messages[-1]["content"][-1]["text"]
+    assert "1. [open] book" in words(model.requests[0].messages[-1]["content"][-1:])
     assert later.task.steps == (Step("book", "done"), Step("pack"))
 
 

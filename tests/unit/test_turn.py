@@ -11,9 +11,10 @@ import pytest
 from bot.agent.answers import INTERRUPTED
 from bot.agent.scripted import breaks, calls, fails, hangs, says
 from bot.compaction import CompactionPolicy
+from bot.content import words
 from bot.errors import ModelBusy, ModelRefused, PromptTooLong, SessionGone, TooLate
 from bot.ports import Correction, Question
-from bot.session import Summary, words
+from bot.session import Summary
 from bot.turn import MAX_LOADS
 from tests.builders import ANNA, ANNAS_CHAT, BORIS, BORIS_CHAT, GROUP, NOON, question
 

@@ -14,21 +14,30 @@ decides nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from bot.agent.attachments.limits import files_of, fitting, shown
+from bot.agent.attachments.limits import fitting, shown
 from bot.agent.attachments.recordings import Fee, Recordings
 from bot.agent.attachments.to_blocks import to_blocks
+from bot.content import (
+    FORWARDED,
+    Block,
+    FileBlock,
+    TextBlock,
+    WireMessage,
+    files_of,
+    named,
+    text_block,
+)
 from bot.errors import FileBroken, FileError, FileUnavailable
 from bot.inbox import Record
 from bot.owner import Owner
-from bot.plain_text import FORWARDED, named
-from bot.ports import CountTokens, Files, Json, Part, Question, Reply, Transcribe
+from bot.ports import CountTokens, Files, Part, Question, Reply, Transcribe
 from bot.ports.model import rough
-from bot.session import Block, Session, text_block
+from bot.session import Session
 from bot.tokens import message_tokens
 
 __all__ = ["LARGE_AT_A_TIME", "Attachments", "are_late", "files_of", "without_files"]
@@ -102,10 +111,10 @@ class Attachments:
             parts=tuple(_part(part, rest, is_readable=is_readable) for part in question.parts),
         )
 
-    async def inline(self, messages: Sequence[Json]) -> list[dict[str, Any]]:
+    async def inline(self, messages: Sequence[WireMessage]) -> list[WireMessage]:
         """The messages with their files in place, as the Messages API knows them."""
         wanted = shown([message["content"] for message in messages])
-        first: dict[str, Block] = {}
+        first: dict[str, FileBlock] = {}
         for message in messages:
             for block in files_of(message["content"]):
                 first.setdefault(block["unique_id"], block)
@@ -115,7 +124,7 @@ class Attachments:
         )
         seen: set[str] = set()
 
-        def put_in(block: Block) -> Sequence[Block]:
+        def put_in(block: FileBlock) -> Sequence[Block]:
             name = block["unique_id"]
             if name not in contents or name in seen:
                 return [_unseen(block, "the same as above" if name in seen else "no longer shown")]
@@ -124,16 +133,16 @@ class Attachments:
 
         return _replaced(messages, put_in)
 
-    def room(self, messages: Sequence[Json]) -> AbstractAsyncContextManager[None]:
+    def room(self, messages: Sequence[WireMessage]) -> AbstractAsyncContextManager[None]:
         """To be held while there are requests made of these messages."""
         return self._room(
             *(block for message in messages for block in files_of(message["content"]))
         )
 
-    def _room(self, *files: Block) -> AbstractAsyncContextManager[None]:
+    def _room(self, *files: FileBlock) -> AbstractAsyncContextManager[None]:
         return self.gate if sum(file["bytes"] for file in files) > LARGE else nullcontext()
 
-    async def _found(self, block: Block, ears: Recordings, part: int) -> Finding:
+    async def _found(self, block: FileBlock, ears: Recordings, part: int) -> Finding:
         """What stands for a file that came with the update `part`."""
         if block["kind"] in SPOKEN and self.transcribe is None:
             return Finding(_unseen(block, "you cannot hear it"), f"unreadable_{block['kind']}")
@@ -146,14 +155,14 @@ class Attachments:
         except FileError as fault:
             return Finding(_unseen(block, fault.told), fault.text)
 
-    async def _heard(self, block: Block, ears: Recordings, part: int) -> Block:
+    async def _heard(self, block: FileBlock, ears: Recordings, part: int) -> Block:
         if (said := ears.known(block)) is None:
             said = await ears.words(block, await self._read(block), part)
         if not said.strip():
             raise FileBroken("no word was heard")
         return text_block(f"[{block['kind']} message, written down by a program]\n{said.strip()}")
 
-    async def _seen(self, block: Block) -> Block:
+    async def _seen(self, block: FileBlock) -> FileBlock:
         raw = await self._read(block)
         blocks, tokens = await asyncio.to_thread(to_blocks, block, raw)
         return {
@@ -162,7 +171,7 @@ class Attachments:
             "tokens": tokens or await message_tokens(self.count, blocks),
         }
 
-    async def _content(self, block: Block) -> Sequence[Block]:
+    async def _content(self, block: FileBlock) -> Sequence[Block]:
         try:
             blocks, _ = await asyncio.to_thread(to_blocks, block, await self._read(block))
         except FileError as fault:
@@ -171,13 +180,13 @@ class Attachments:
             return [_unseen(block, "cannot be fetched at the moment")]
         return blocks
 
-    async def _read(self, block: Block) -> bytes:
+    async def _read(self, block: FileBlock) -> bytes:
         if self.files is None:
             raise FileError
         return await self.files.read(block["file_id"])
 
 
-def without_files(messages: Sequence[Json]) -> list[dict[str, Any]]:
+def without_files(messages: Sequence[WireMessage]) -> list[WireMessage]:
     """The messages with a sentence in each file's place, for a model that cannot take in what was
     shown before.
     """
@@ -207,16 +216,18 @@ def _bounded(findings: Sequence[Finding]) -> list[Finding]:
     """Now that it is known what each of them takes."""
     fits = fitting(files_of([finding.block for finding in findings]))
     return [
-        finding if finding.block.get("unique_id", "") in {"", *fits} else _too_many(finding.block)
+        finding
+        if finding.block["type"] != "file" or finding.block["unique_id"] in fits
+        else _too_many(finding.block)
         for finding in findings
     ]
 
 
-async def _left_out(file: Block) -> Finding:
+async def _left_out(file: FileBlock) -> Finding:
     return _too_many(file)
 
 
-def _too_many(file: Block) -> Finding:
+def _too_many(file: FileBlock) -> Finding:
     return Finding(_unseen(file, "not opened, too many files at once"), "files_too_many")
 
 
@@ -227,18 +238,20 @@ def _part(part: Part, findings: Iterator[Finding], *, is_readable: bool) -> Part
     return replace(part, content=content if is_readable else ())
 
 
-def _unseen(file: Block, why: str) -> Block:
+def _unseen(file: FileBlock, why: str) -> TextBlock:
     return text_block(f"[{named(file)}: {why}]")
 
 
 def _replaced(
-    messages: Sequence[Json], put_in: Callable[[Block], Sequence[Block]]
-) -> list[dict[str, Any]]:
-    return [{**message, "content": list(_blocks(message, put_in))} for message in messages]
+    messages: Sequence[WireMessage], put_in: Callable[[FileBlock], Sequence[Block]]
+) -> list[WireMessage]:
+    return [
+        {"role": message["role"], "content": list(_blocks(message, put_in))} for message in messages
+    ]
 
 
 def _blocks(
-    message: Mapping[str, Any], put_in: Callable[[Block], Sequence[Block]]
+    message: WireMessage, put_in: Callable[[FileBlock], Sequence[Block]]
 ) -> Iterator[Block]:
     for block in message["content"]:
         yield from put_in(block) if block["type"] == "file" else [block]

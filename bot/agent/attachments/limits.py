@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from bot.session import Block
+from bot.content import Block, FileBlock, files_of
 from bot.tokens import PAGE_TOKENS
 
 MAX_FILES = 20
@@ -25,11 +25,7 @@ Weight = tuple[int, int, int]
 MAX_WEIGHT: Weight = (MAX_FILES, MAX_BYTES, MAX_TOKENS)
 
 
-def files_of(content: Sequence[Block]) -> list[Block]:
-    return [block for block in content if block["type"] == "file"]
-
-
-def fitting(files: Sequence[Block]) -> Mapping[str, Weight]:
+def fitting(files: Sequence[FileBlock]) -> Mapping[str, Weight]:
     """The first of these files, as many as one message may have: what they weigh, by their unique
     ids.
     """

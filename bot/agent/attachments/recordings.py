@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from bot.budget import TokenBudget
+from bot.content import FileBlock, clean
 from bot.errors import NotTranscribed
 from bot.inbox import Record
 from bot.owner import Owner
 from bot.ports import Transcribe
-from bot.session import Block, clean
 
 BYTES_PER_SECOND = 40_000
 """Of the densest MP3 (320 kbit/s): no recording is shorter than its bytes, whatever its sender's
@@ -63,11 +63,11 @@ class Recordings:
     paying: asyncio.Lock = field(default_factory=asyncio.Lock)
     """A turn has one reservation, so its recordings are paid for one after the other."""
 
-    def known(self, block: Block) -> str | None:
+    def known(self, block: FileBlock) -> str | None:
         """The words of one that was written down before."""
         return self.record.transcript(block["unique_id"])
 
-    async def words(self, block: Block, sound: bytes, part: int) -> str:
+    async def words(self, block: FileBlock, sound: bytes, part: int) -> str:
         """The words of one that came with the update `part`.
 
         Raises NotTranscribed or BudgetSpent.
@@ -98,7 +98,7 @@ class Recordings:
             await self.fee.token_budget.give_back(self.owner, self.turn, tokens)
 
 
-def seconds_of(block: Block, sound: bytes) -> float:
+def seconds_of(block: FileBlock, sound: bytes) -> float:
     """How long a recording lasts: as its sender's client says, and no less than its own bytes
     tell.
     """

@@ -14,9 +14,10 @@ from html import escape
 from pydantic import Field
 
 from bot.agent.tools import Arguments, Tool, ToolContext
+from bot.content import words
 from bot.errors import ToolFailed
 from bot.ports import Archive, Hit, SessionStore
-from bot.session import Alive, words
+from bot.session import Alive
 
 MAX_HITS = 12
 MAX_WORDS = 8

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bot.content import Block
 from bot.ports import Correction, Corrections, Question
-from bot.session import Block
 from bot.telegram.commands.invocation import Effect, Invocation, Press
 from bot.telegram.commands.visible_sessions import VisibleSessions
 from bot.telegram.outbound.buttons import AGAIN, button_below

@@ -27,7 +27,7 @@ from telegram import (
     Venue,
 )
 
-from bot.plain_text import FORWARDED
+from bot.content import FORWARDED
 
 
 def describe_message(message: Message) -> str:

@@ -12,7 +12,7 @@ import re
 
 from telegram import Audio, Document, Message, PhotoSize, Voice
 
-from bot.session import Block
+from bot.content import FileBlock
 from bot.telegram.inbound.files import MAX_BYTES
 
 LONG_EDGE = 1568
@@ -43,24 +43,27 @@ _AUDIO_ENDINGS = frozenset(
 )
 
 
-def file_blocks(message: Message) -> Block | None:
+def file_blocks(message: Message) -> FileBlock | None:
     """The file of a message; None where it has none that can be read."""
     if is_too_large(message) or message.animation:
         return None
     file, kind, name = _found(message)
     if file is None or not kind:
         return None
-    block = {
+    block: FileBlock = {
         "type": "file",
         "kind": kind,
         "file_id": file.file_id,
         "unique_id": file.file_unique_id,
         "name": name,
+        "bytes": file.file_size or 0,
     }
-    album = {"album": message.media_group_id} if message.media_group_id else {}
-    # The attribute warns of a type that it will have one day; on the wire it is a number.
-    lasting = {"seconds": file.to_dict()["duration"]} if isinstance(file, Audio | Voice) else {}
-    return {**block, "bytes": file.file_size or 0, **lasting, **album}
+    if isinstance(file, Audio | Voice):
+        # The attribute warns of a type that it will have one day; on the wire it is a number.
+        block["seconds"] = file.to_dict()["duration"]
+    if message.media_group_id:
+        block["album"] = message.media_group_id
+    return block
 
 
 def is_too_large(message: Message) -> bool:

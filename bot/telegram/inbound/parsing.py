@@ -19,9 +19,9 @@ from itertools import pairwise
 
 from telegram import Message, MessageEntity, Update
 
+from bot.content import Block, text_block, words
 from bot.inbox import Kind
 from bot.ports import Part, Question
-from bot.session import Block, text_block
 from bot.telegram.inbound.describe_message import describe_message, origin
 from bot.telegram.inbound.incoming_files import file_blocks, is_too_large
 from bot.telegram.units import utf16_len
@@ -158,8 +158,8 @@ def _is_said(key: str, message: Message, said: Container[str | None]) -> bool:
 
 def _text_of(message: Message) -> str:
     """Its text or caption; empty when that is blank."""
-    words = message.text or message.caption or ""
-    return words if words.strip() else ""
+    said = message.text or message.caption or ""
+    return said if said.strip() else ""
 
 
 def _says_something(message: Message) -> bool:
@@ -239,8 +239,10 @@ def _quoted_file(message: Message) -> list[Block]:
     before.
     """
     file = file_blocks(message.reply_to_message) if message.reply_to_message else None
-    alone = {key: value for key, value in (file or {}).items() if key != "album"}
-    return [text_block("[it answers a message with this file:]"), alone] if alone else []
+    if file is None:
+        return []
+    file.pop("album", None)
+    return [text_block("[it answers a message with this file:]"), file]
 
 
 def _quote(message: Message) -> str:
@@ -268,5 +270,4 @@ def _continues(earlier: Message, later: Message) -> bool:
 
 
 def _joined(first: tuple[Block, ...], second: tuple[Block, ...]) -> tuple[Block, ...]:
-    text = "".join(block["text"] for block in (*first[-1:], *second))
-    return (*first[:-1], text_block(text))
+    return (*first[:-1], text_block(words((*first[-1:], *second))))

@@ -20,12 +20,12 @@ from typing import Protocol, TypeVar
 
 from telegram import Update
 
+from bot.content import clean
 from bot.errors import StoreError, StoreUnavailable, Unstorable
 from bot.inbox import Entry, Inbox, Kind
 from bot.ops.logs import whereabouts
 from bot.owner import Lane, Owner, Place
 from bot.ports import Clock, Json
-from bot.session import clean
 from bot.telegram.commands.names import COMMANDS, Command
 from bot.telegram.inbound.identity import Refusal, Sender, Stop, identify, inviter, stop_of
 from bot.telegram.inbound.incoming_rate import Arrival, IncomingRate
@@ -144,7 +144,7 @@ class Receiver:
     def _read(self, raw: Json) -> Entry | Stop | None:
         """What an update asks; None where it asks nothing of us, or nobody may ask."""
         try:
-            return self._sorted(Update.de_json(clean(raw)))
+            return self._sorted(Update.de_json(clean(dict(raw))))
         except Exception as error:  # noqa: BLE001 - one bad update must not stop the intake
             log.warning(
                 "update %d could not be read and is dropped: %s",

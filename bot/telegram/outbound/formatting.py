@@ -11,7 +11,7 @@ import logging
 
 from telegram import MessageEntity
 
-from bot.session import clean
+from bot.content import clean
 from bot.telegram.outbound.markdown_blocks import File, pieces
 from bot.telegram.outbound.rendering import TooMuch, render
 from bot.telegram.outbound.splitting import Chunk, is_visible, split

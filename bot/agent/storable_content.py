@@ -1,4 +1,4 @@
-"""Content blocks: what of a model's answer may be kept, and what must go before it is.
+"""What of a model's answer may be kept, and what must go before it is.
 
 One invalid block makes every later call of a Session a refusal, so a turn is closed here and
 nowhere else: no thinking (it is bound to the exact prefix it was made with), no empty text, no call
@@ -8,58 +8,35 @@ without its result.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 from bot.agent.limits import Limits
-from bot.agent.tool_runner import cap
-from bot.session import Block, Role, text_block, words
+from bot.content import (
+    Block,
+    McpToolResult,
+    Role,
+    WireMessage,
+    call_id,
+    cap,
+    text_block,
+    without_blanks,
+    words,
+)
 
 MAX_NAME_CHARS = 64
 LOOKED_UP = "(looked something up)"
-_CALLS = frozenset({"tool_use", "mcp_tool_use"})
-_RESULTS = frozenset({"tool_result", "mcp_tool_result"})
 _HOST = re.compile(r"[\w.-]{1,253}")
 _ODD_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def tool_calls(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """The calls that are ours to answer; `server_tool_use` is the provider's own."""
-    return tuple(block for block in blocks if block["type"] == "tool_use")
+def acceptable_name(name: str) -> str:
+    """A tool's name that any server takes back: a model may make up one that none would."""
+    return _ODD_IN_A_NAME.sub("_", name)[:MAX_NAME_CHARS] or "_"
 
 
-def acceptable(call: Block) -> Block:
-    """A call of ours that any server takes back: a model may make up a name that none would."""
-    name = _ODD_IN_A_NAME.sub("_", call["name"])[:MAX_NAME_CHARS] or "_"
-    return {**call, "name": name} if call["type"] == "tool_use" else call
-
-
-def holds_results(blocks: Iterable[Block]) -> bool:
-    """Whether a user message carries tool results rather than a person's words."""
-    return any(block["type"] == "tool_result" for block in blocks)
-
-
-def ends_in_words(blocks: Sequence[Block]) -> bool:
-    """Whether words follow the last tool in a message: those before it only say what is about to be
-    done.
-    """
-    tools = [place for place, block in enumerate(blocks) if "tool" in block["type"]]
-    return bool(words(blocks[max(tools, default=0) :]).strip())
-
-
-def has_results(entries: Iterable[tuple[Role, Sequence[Block]]]) -> bool:
-    """Whether a tool has run in this part of a dialogue."""
-    return any(block["type"] in _RESULTS for _, content in entries for block in content)
-
-
-def without_blanks(blocks: Iterable[Block]) -> list[Block]:
-    """A model may return blank text; the same API refuses to read it."""
-    return [block for block in blocks if block["type"] != "text" or block["text"].strip()]
-
-
-def settled(messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[Role, tuple[Block, ...]], ...]:
+def settled(messages: Sequence[WireMessage]) -> tuple[tuple[Role, tuple[Block, ...]], ...]:
     """The messages of a turn as they may be stored, each call with its result; what is left empty
     is left out.
 
@@ -83,30 +60,31 @@ def settled(messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[Role, tuple[Bl
 
 def _paired(blocks: Sequence[Block], call: str, result: str) -> set[str]:
     """The ids of the calls among these blocks whose results are among them."""
-    asked = {block["id"] for block in blocks if block["type"] == call}
-    return asked & {block["tool_use_id"] for block in blocks if block["type"] == result}
+    asked = {call_id(block) for block in blocks if block["type"] == call}
+    return asked & {call_id(block) for block in blocks if block["type"] == result}
 
 
 def _is_storable(block: Block, pairs: AbstractSet[str]) -> bool:
     """Of kinds nobody knows nothing is kept: what one server made up, another may refuse for
     ever.
     """
-    kind = block["type"]
-    if kind in _CALLS:
-        return block["id"] in pairs
-    return kind == "text" or (kind in _RESULTS and block["tool_use_id"] in pairs)
+    return block["type"] == "text" or call_id(block) in pairs
 
 
 def _stored(block: Block) -> Block:
     if block["type"] != "mcp_tool_result":
         return linked(block)
     said = block["content"] if isinstance(block["content"], str) else words(block["content"])
-    return {**block, "content": [text_block(cap(said, Limits().tool_output_chars))]}
+    stored: McpToolResult = {
+        **block,
+        "content": [text_block(cap(said, Limits().tool_output_chars))],
+    }
+    return stored
 
 
 def without_dropped_servers(
-    messages: Sequence[Mapping[str, Any]], servers: AbstractSet[str]
-) -> list[Mapping[str, Any]]:
+    messages: Sequence[WireMessage], servers: AbstractSet[str]
+) -> list[WireMessage]:
     """The messages without the answers of MCP servers that are not among `servers` any more: they
     would be refused.
     """
@@ -118,22 +96,25 @@ def without_dropped_servers(
     }
     if not gone:
         return list(messages)
-    return [{**message, "content": _without(message["content"], gone)} for message in messages]
+    return [
+        {"role": message["role"], "content": _without(message["content"], gone)}
+        for message in messages
+    ]
 
 
 def _without(content: Sequence[Block], gone: AbstractSet[str]) -> list[Block]:
     """An MCP call and its result stand in one message; where nothing else does, something has
     to.
     """
-    kept = [block for block in content if not {block.get("id"), block.get("tool_use_id")} & gone]
+    kept = [block for block in content if call_id(block) not in gone]
     return kept or [text_block(LOOKED_UP)]
 
 
 def linked(block: Block) -> Block:
     """Text with its citations as links that a person can follow."""
-    if not block.get("citations"):
+    if block["type"] != "text" or not (citations := block.get("citations")):
         return block
-    urls = dict.fromkeys(str(citation.get("url") or "") for citation in block["citations"])
+    urls = dict.fromkeys(str(citation.get("url") or "") for citation in citations)
     links = [f"[{host}]({_escaped(url)})" for url in urls if (host := _host(url))]
     return text_block(f"{block['text']} ({', '.join(links)})" if links else block["text"])
 
