@@ -289,3 +289,37 @@ def test_a_wrong_setting_of_the_model_is_one_sentence(start):
     assert code == FAULT
     assert said.splitlines()[-1].startswith("ANTHROPIC_BASE_URL must be")
     assert "secret-host" not in said
+
+
+# ---------------------------------------------------------------------------------------- who may look
+
+LOOPBACK = {"0100007F", "00000000000000000000000001000000"}
+"""As the kernel writes 127.0.0.1 and ::1."""
+
+
+def listening(pids: list[int]) -> set[str]:
+    """The addresses at which these processes listen, as the kernel writes them."""
+    links = [link for pid in pids for link in Path(f"/proc/{pid}/fd").iterdir()]
+    sockets = {str(link.readlink()) for link in links if link.is_symlink()}
+    tables = [Path(f"/proc/net/{name}") for name in ("tcp", "tcp6")]
+    rows = [line.split() for table in tables for line in table.read_text().splitlines()[1:]]
+    return {
+        row[1].partition(":")[0]
+        for row in rows
+        if row[3] == "0A" and f"socket:[{row[9]}]" in sockets
+    }
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads how Linux lists sockets")
+def test_nobody_else_can_look_in(tmp_path):
+    """C167: the folder is its owner's alone also where it existed, and all ports are loopback."""
+    tmp_path.chmod(0o755)
+    demo = Demo(tmp_path, "--port", "0", "--no-browser").opens()
+    try:
+        assert tmp_path.stat().st_mode & 0o777 == 0o700
+        assert len(demo.children) >= 2  # mongod and the bot
+        for pid in (demo.process.pid, *demo.children):
+            assert listening([pid]) - LOOPBACK == set()
+        assert listening([demo.process.pid, *demo.children])
+    finally:
+        demo.ends(signal.SIGTERM)
