@@ -40,6 +40,16 @@ async def push(hook, update):
         return answer.status, loop.time() - began
 
 
+async def metrics(hook):
+    """What /metrics tells of the bot."""
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(f"http://127.0.0.1:{hook['PORT']}/metrics") as answer,
+    ):
+        lines = (await answer.text()).splitlines()
+    return dict(line.rsplit(" ", 1) for line in lines if line.startswith("bot_"))
+
+
 async def test_people_are_answered_through_a_webhook(state, anna, boris, hook):
     async with state.bot(**hook):
         await state.ask(anna, "My name is Anna.")
@@ -94,15 +104,7 @@ async def test_the_same_port_tells_what_went_through(state, anna, hook):
         await state.eventually(
             lambda: state.database["inbox"].count_documents({"state": "done"}) == 2
         )
-        async with (
-            aiohttp.ClientSession() as http,
-            http.get(f"http://127.0.0.1:{hook['PORT']}/metrics") as answer,
-        ):
-            told = dict(
-                line.rsplit(" ", 1)
-                for line in (await answer.text()).splitlines()
-                if line.startswith("bot_")
-            )
+        told = await metrics(hook)
 
     assert told['bot_updates_total{kind="message"}'] == "2.0"
     assert told['bot_batches_total{state="done"}'] == "2.0"
@@ -110,3 +112,15 @@ async def test_the_same_port_tells_what_went_through(state, anna, hook):
     assert told['bot_model_calls_total{end="end_turn",model="claude-sonnet-5-5"}'] == "1.0"
     assert "anna" not in str(told).lower()
     assert str(anna.id) not in str(told)
+
+
+async def test_a_refusal_by_budget_is_counted_apart_from_failures(state, anna, hook):
+    async with state.bot(**hook, DAILY_TOKEN_BUDGET="0"):
+        await state.ask(anna, "Hello there.")
+        await state.eventually(
+            lambda: state.database["inbox"].count_documents({"state": "budget"}) == 1
+        )
+        told = await metrics(hook)
+
+    assert told['bot_batches_total{state="budget"}'] == "1.0"
+    assert 'bot_batches_total{state="failed"}' not in told

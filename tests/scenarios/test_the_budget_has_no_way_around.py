@@ -100,6 +100,22 @@ async def test_the_refused_message_is_answered_by_its_button_once_a_new_day_has_
         await state.eventually(lambda: states(state) == ["done"])
 
 
+async def test_the_button_answers_the_next_day_in_the_session_it_was_asked_in(state, anna):
+    """C149: the question was sent before the Session was over by the clock."""
+    async with state.bot():
+        await state.ask(anna, "My name is Anna.")
+    await state.eventually(lambda: used(state, anna))
+    async with state.bot(DAILY_TOKEN_BUDGET=str(used(state, anna) + 2_000)):
+        await state.ask(anna, "Echo: herons")
+        await state.eventually(lambda: states(state) == ["done", "budget"])
+        state.passes(hours=12, minutes=1)
+        anna.presses("Try again")
+        assert (await heard_of(state, anna, 3)).text == "herons"
+        await state.eventually(lambda: states(state) == ["done", "done"])
+    assert len(state.sessions(anna.id)) == 1
+    assert len(state.session(anna.id)["messages"]) == 4
+
+
 async def test_what_no_day_has_room_for_has_no_button_to_try_it_again(state, anna):
     async with state.bot(DAILY_TOKEN_BUDGET="12000"):
         anna.sends_document(
@@ -259,3 +275,13 @@ async def test_a_damaged_recording_costs_what_its_sender_says(state, anna, ears)
         await heard_of(state, anna, 1)
         await state.eventually(lambda: states(state) == ["done"])
     assert used(state, anna) == 2 * MINUTE + billed(state)
+
+
+async def test_a_page_in_the_providers_place_costs_nothing(state, anna):
+    """A captive portal, or a wrong address: the call never arrived."""
+    state.claude.faults.next(*[Fault.portal()] * 4)
+    async with state.bot(DAILY_TOKEN_BUDGET=PLENTY):
+        assert await state.ask(anna, "Hello") == text("error_model_busy", "en")
+        await state.eventually(lambda: states(state) == ["failed"])
+    assert len(state.requests) == 4
+    assert used(state, anna) == 0
