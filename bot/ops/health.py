@@ -25,14 +25,14 @@ class Health:
     """Pings the parts of the process and serves both checks."""
 
     def __init__(
-        self, pings: Mapping[str, Ping], *, patience: float = 2.0, fresh: float = FRESH_SECONDS
+        self, pings: Mapping[str, Ping], *, timeout: float = 2.0, fresh: float = FRESH_SECONDS
     ) -> None:
         self._pings = pings
-        self._patience = patience
+        self._timeout = timeout
         self._fresh = fresh
         self._failing: tuple[str, ...] = ()
-        self._asked_at = 0.0
-        self._asking: asyncio.Task[tuple[str, ...]] | None = None
+        self._pinged_at = 0.0
+        self._pinging: asyncio.Task[tuple[str, ...]] | None = None
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes of both checks."""
@@ -41,15 +41,15 @@ class Health:
     async def failing(self) -> tuple[str, ...]:
         """Return the names of the parts that failed at the last ping."""
         now = asyncio.get_running_loop().time()
-        if self._asking is None or (self._asking.done() and now - self._asked_at >= self._fresh):
-            self._asked_at, self._asking = now, asyncio.create_task(self._ask(), name="readiness")
+        if self._pinging is None or (self._pinging.done() and now - self._pinged_at >= self._fresh):
+            self._pinged_at, self._pinging = now, asyncio.create_task(self._ask(), name="readiness")
         return await asyncio.shield(
-            self._asking
+            self._pinging
         )  # one who leaves takes the answer from nobody else
 
     async def _ask(self) -> tuple[str, ...]:
         outcomes = await asyncio.gather(
-            *(asyncio.wait_for(ping(), self._patience) for ping in self._pings.values()),
+            *(asyncio.wait_for(ping(), self._timeout) for ping in self._pings.values()),
             return_exceptions=True,
         )
         faults = {

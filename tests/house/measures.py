@@ -60,12 +60,11 @@ class Measure:
 
 CEILINGS: Mapping[str, float] = {
     "functions: p90 of lines": 16,
-    "classes over 150 lines": 5,
+    "classes over 150 lines": 3,
     "modules: lines of the largest": 332,
-    "uses of Any": 143,
+    "uses of Any": 140,
     "parses of an update": 3,
-    "uses of the raw database outside store/": 9,
-    "private words": 79,
+    "private words": 70,
 }
 """What does not meet its bar yet, with the value it has today: it may only fall."""
 

@@ -36,7 +36,7 @@ async def ask(mongodb):
     async def fine():
         """The other part never fails."""
 
-    health = Health({"mongodb": mongodb.ping, "telegram": fine}, patience=0.05, fresh=0)
+    health = Health({"mongodb": mongodb.ping, "telegram": fine}, timeout=0.05, fresh=0)
     async with (
         HttpServer("127.0.0.1", 0, health.routes()) as server,
         aiohttp.ClientSession(f"http://127.0.0.1:{server.port}") as client,
