@@ -157,16 +157,10 @@ class Inbox(Protocol):
         """
 
     async def hand_back(self, claim: Claim, seconds: float = 0.0) -> None:
-        """Give back a lane in which something waits; it can be claimed again after so many
-        seconds.
-
-        Not a try.
-        """
+        """Give back a lane in which something waits, for so many seconds. Not a try."""
 
     async def keep(self, claims: Sequence[Claim]) -> Collection[str]:
-        """Renew the leases of all lanes this process holds, in one command; those that were
-        lost.
-        """
+        """Renew the leases of these lanes, in one command; those that were lost."""
 
     async def stop(self, lane: Lane, turn: int, *, in_all_topics: bool = False) -> None:
         """Have this turn end, if it is the one that runs in the lane; nothing else there
@@ -209,9 +203,7 @@ class Record(Protocol):
     """
 
     def require_lease(self) -> None:
-        """Raise LaneLost when the lease has run out under us: another worker may be at it
-        already.
-        """
+        """Raise LaneLost when the lease has run out: another worker may be at it already."""
 
     def parts_sent(self, turn: int) -> int:
         """How many parts of this turn's answer earlier runs have sent."""
