@@ -46,6 +46,8 @@ _ONE_UNSEEN = "..."
 NOTHING_CAME = "an empty answer: is ANTHROPIC_BASE_URL right, or is a captive portal in the way?"
 
 Credential = Literal["bearer", "x-api-key"]
+Body = dict[str, Any]
+"""Of a request, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ class Claude:
         failure.usage = Usage() if was_refused else message.usage
         raise failure
 
-    async def _hear(self, wanted: dict[str, Any], message: StreamedMessage) -> None:
+    async def _hear(self, wanted: Body, message: StreamedMessage) -> None:
         """Add event after event to the message until the stream ends; an unseen thought counts by
         its time.
         """
@@ -167,7 +169,7 @@ class Claude:
                     _ONE_UNSEEN * math.ceil((now() - heard_at) * UNSEEN_TOKENS_PER_SECOND)
                 )
 
-    async def _open(self, wanted: dict[str, Any]) -> anthropic.AsyncStream[object]:
+    async def _open(self, wanted: Body) -> anthropic.AsyncStream[object]:
         """Make the call; its events are plain JSON: the SDK's types cost as much again, and guess
         at arguments.
         """
@@ -195,10 +197,10 @@ def _credential(endpoint: Endpoint) -> Any:
     return {"x-api-key": endpoint.key, "Authorization": anthropic.omit}
 
 
-def body(request: Request, endpoint: Endpoint) -> dict[str, Any]:
+def body(request: Request, endpoint: Endpoint) -> Body:
     """The request as this server takes it."""
     system, messages = request.system, request.messages
-    wanted: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens}
+    wanted: Body = {"model": request.model, "max_tokens": request.max_tokens}
     if endpoint.caching and not request.once:
         system, messages = with_breakpoints(system, messages)  # type: ignore[assignment]  # blocks are as good as text
     if request.tools:

@@ -13,10 +13,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
 
 from bot.agent.streamed import parse_arguments
 from bot.content import as_block, text_block, words
@@ -171,7 +170,7 @@ def illegal(messages: Sequence[Json]) -> str:
     return "tool_use without tool_result" if open_calls else ""
 
 
-def _misplaced(message: Mapping[str, Any], previous: str, open_calls: Sequence[str]) -> str:
+def _misplaced(message: Json, previous: str, open_calls: Sequence[str]) -> str:
     content = message["content"]
     results = [block["tool_use_id"] for block in content if block["type"] == "tool_result"]
     if message["role"] == previous:
@@ -187,7 +186,7 @@ def _misplaced(message: Mapping[str, Any], previous: str, open_calls: Sequence[s
     return ""
 
 
-def _is_answered(message: Mapping[str, Any]) -> bool:
+def _is_answered(message: Json) -> bool:
     """Whether each call of an MCP server has its result beside it; where calls of ours are open, it
     may wait.
     """

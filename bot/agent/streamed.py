@@ -24,6 +24,8 @@ from bot.ports import Completion, Json
 from bot.ports.model import unbilled, unseen
 from bot.session import Usage
 
+Wire = dict[str, Any]
+"""An object as it came over the wire."""
 MAX_DEPTH = 32
 """Of objects and lists inside one another in the arguments of a tool."""
 _RUN_BY_PROVIDER = frozenset({"server_tool_use", "mcp_tool_use"})
@@ -48,7 +50,7 @@ class StreamedMessage:
     usage: Usage | None = None
     """As far as it was reported; None until the message has begun."""
     stop_reason: str | None = None
-    _blocks: list[dict[str, Any]] = field(default_factory=list)
+    _blocks: list[Wire] = field(default_factory=list)
     _arguments: dict[int, list[str]] = field(default_factory=dict)
 
     def add(self, event: Json) -> None:
@@ -123,7 +125,7 @@ class StreamedMessage:
         return block["id"] if given is None else ""
 
 
-def parse_arguments(written: str) -> dict[str, Any] | None:
+def parse_arguments(written: str) -> Wire | None:
     """The arguments of a tool, if this is one whole JSON object and nothing besides."""
     try:
         given = json.loads(
@@ -134,7 +136,7 @@ def parse_arguments(written: str) -> dict[str, Any] | None:
     return given if isinstance(given, dict) and _is_shallow(given) else None
 
 
-def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def _unambiguous(pairs: Iterable[tuple[str, object]]) -> Wire:
     """Of two values under one name nobody can tell which was meant."""
     pairs = list(pairs)
     if len(dict(pairs)) < len(pairs):
@@ -152,7 +154,7 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _is_shallow(value: Any, left: int = MAX_DEPTH) -> bool:
+def _is_shallow(value: object, left: int = MAX_DEPTH) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return left > 0 and all(_is_shallow(one, left - 1) for one in inner)
 
@@ -171,7 +173,7 @@ def _sendable(block: Json) -> Json:
     return tidy
 
 
-def _without_nulls(value: Any) -> Any:
+def _without_nulls(value: object) -> object:
     if isinstance(value, dict):
         return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value

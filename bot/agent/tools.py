@@ -175,7 +175,7 @@ def _complaint(invalid: ValidationError) -> str:
     )
 
 
-def _untitled(schema: Any) -> Any:
+def _untitled(schema: object) -> object:
     """The schema without pydantic's titles, which repeat the names and are paid for with every
     request.
     """
@@ -216,7 +216,7 @@ def _check(tool: Tool) -> None:
 def _nodes(schema: Json) -> Iterator[Json]:
     """The schema and every schema inside it."""
     yield schema
-    inner: list[Any] = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
+    inner: list[Json] = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values()]
     for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
         inner += schema.get(key, ())
     inner += [

@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from bot.agent.attachments.limits import fitting, shown
 from bot.agent.attachments.recordings import Fee, Recordings
@@ -203,7 +203,7 @@ def are_late(content: Sequence[Block], session: Session) -> bool:
     return bool(pieces) and all(block.get("album") in albums for block in pieces)
 
 
-async def _each(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def _each(works: Iterable[Coroutine[None, None, T]]) -> list[T]:
     """All of them side by side; what one raises is raised when all have ended."""
     outcomes = await asyncio.gather(*works, return_exceptions=True)
     for outcome in outcomes:

@@ -8,7 +8,6 @@ deploy/TOOLS.md.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from bot.ports import Json
 from bot.settings.mcp import McpServer
@@ -24,7 +23,7 @@ def mcp_toolsets(servers: Iterable[McpServer]) -> tuple[Json, ...]:
     )
 
 
-def _chosen(server: McpServer) -> dict[str, Any]:
+def _chosen(server: McpServer) -> dict[str, object]:
     if not server.tools:
         return {}
     return {
