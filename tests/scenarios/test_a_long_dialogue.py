@@ -1,4 +1,4 @@
-"""A dialogue of two hundred turns: what is stored and what is sent stays bounded, and the beginning
+"""A dialogue of a hundred turns: what is stored and what is sent stays bounded, and the beginning
 is remembered.
 """
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import bson
 
-TURNS = 200
+TURNS = 100
 
 
 async def test_a_long_dialogue_stays_small_and_remembers_its_beginning(state, anna):
