@@ -47,7 +47,6 @@ FAULTS = (
     Fault.window_exceeded,
     Fault.wordless,
     Fault.portal,
-    Fault.unknown_block,
     lambda: Fault.status(401),
 )
 LONG = "The grey heron stands in shallow water and waits. " * 12
