@@ -16,8 +16,8 @@
     │   ├── ModelRefused           the model declined to answer
     │   ├── ModelMisconfigured     wrong key, unknown model, invalid request: the operator must act
     │   ├── FilesRefused           the model cannot take in a picture or document of the request
-    │   ├── EmptyAnswer            the model ended its turn without a word
-    │   └── BudgetSpent            the Owner's allowance for today leaves no room for a call
+    │   └── EmptyAnswer            the model ended its turn without a word
+    ├── BudgetSpent                the Owner's allowance for today leaves no room for a call
     ├── FileError                  a file that was sent cannot be opened; `told` is what the model
     reads in its place
     │   ├── FileGone               Telegram has it no longer
@@ -151,7 +151,7 @@ class EmptyAnswer(ModelError):
     text = "error_empty_answer"
 
 
-class BudgetSpent(ModelError):
+class BudgetSpent(BotError):
     """The Owner's allowance for today leaves no room for a call of the model."""
 
     text = "error_budget_none"

@@ -102,6 +102,9 @@ class Agent:
         turn = _Turn(self, context, messages, streamed, meter)
         try:
             return await turn.run()
+        except BudgetSpent:
+            streamed.clear()
+            raise
         except ModelError as error:
             streamed.clear()
             error.usage = meter.total

@@ -24,7 +24,7 @@ from bot.budget import TokenBudget
 from bot.compaction.cutting import CompactionPolicy, has_gaps, is_due, is_full, removable_messages
 from bot.compaction.prompt_size import PromptSizeEstimator
 from bot.compaction.summarising import Summariser, SummaryDraft, draft_summary
-from bot.errors import BotError, BudgetSpent, ModelError, SummaryRejected
+from bot.errors import BotError, ModelError, SummaryRejected
 from bot.owner import Owner
 from bot.ports import NOTHING_USED, Archive, Clock, SessionStore, UsageMeter
 from bot.session import CompactionState, Gap, Message, Session, Summary, Usage
@@ -151,8 +151,6 @@ class Compactor:
             return False
         try:
             made = await self._digest(owner, session, old)
-        except BudgetSpent:
-            raise  # nor can the turn be paid for that this room would be made for
         except (ModelError, SummaryRejected) as failure:
             log.warning("Session %s makes room without a summary: %s", session.id, failure)
             made = _nothing_new(session.summary)

@@ -11,7 +11,7 @@ import logging
 from telegram import InlineKeyboardMarkup
 
 from bot.compaction import Compactor
-from bot.errors import ModelError, SummaryRejected
+from bot.errors import BudgetSpent, ModelError, SummaryRejected
 from bot.owner import Lane
 from bot.session import Session
 from bot.telegram.commands.invocation import Effect, Invocation, Press
@@ -45,7 +45,7 @@ async def compact_now(
 async def _is_compacted(compactor: Compactor, lane: Lane, session: Session) -> bool:
     try:
         await compactor.compact(lane.owner, session)
-    except (ModelError, SummaryRejected) as failure:
+    except (BudgetSpent, ModelError, SummaryRejected) as failure:
         log.warning("Session %s is not compacted on request: %s", session.id, failure)
         return False
     return True
