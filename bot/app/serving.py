@@ -31,10 +31,10 @@ from bot.owner import Owner
 from bot.settings import Settings
 from bot.store.mongo.queries import LeaseOwner
 from bot.store.mongo.store import Store
-from bot.telegram.clock_skew import ClockSkew
 from bot.telegram.commands.menu import publish
 from bot.telegram.commands.table import CommandDependencies
 from bot.telegram.frontend import TelegramFrontend
+from bot.telegram.inbound.clock_skew import ClockSkew
 from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.membership import Membership
 from bot.telegram.inbound.parsing import Account

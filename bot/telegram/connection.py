@@ -54,7 +54,7 @@ class Connection(HTTPXRequest):
             connections, pool_timeout=pool_seconds, httpx_kwargs={"verify": tls_context()}
         )
 
-    async def fetch(self, url: str, most_bytes: int) -> bytes:
+    async def fetch(self, url: str, max_bytes: int) -> bytes:
         """A file.
 
         The library would read one of any size. Raises FileGone, FileTooLarge or FileUnavailable.
@@ -69,7 +69,7 @@ class Connection(HTTPXRequest):
                 response.raise_for_status()
                 async for piece in response.aiter_raw():
                     got += piece
-                    if len(got) > most_bytes:
+                    if len(got) > max_bytes:
                         raise FileTooLarge
         except (httpx.HTTPError, httpx.InvalidURL) as failure:
             raise FileUnavailable(f"it cannot be fetched: {type(failure).__name__}") from None

@@ -34,7 +34,7 @@ from bot.telegram.outbound.formatting import (
 from bot.telegram.outbound.markdown_blocks import MAX_READ
 from bot.telegram.outbound.splitting import PART_UNITS, split
 from bot.telegram.outbound.symbols import BLANKS, MARKS, NOTHING, SIGNS, WORDS
-from bot.telegram.units import utf16_len
+from bot.telegram.utf16 import utf16_len
 
 EXAMPLES = int(os.environ.get("FORMATTING_EXAMPLES", "200"))
 LENGTH = 12_000

@@ -12,7 +12,7 @@ from telegram import MessageEntity
 
 from bot.standins.telegram.entities import Entity, check_bounds
 from bot.telegram.outbound.splitting import Chunk, is_visible, split
-from bot.telegram.units import utf16_len
+from bot.telegram.utf16 import utf16_len
 
 UNITS = 24
 MOST = 3

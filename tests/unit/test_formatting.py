@@ -21,7 +21,7 @@ from bot.telegram.outbound.formatting import (
 )
 from bot.telegram.outbound.inline import is_safe_link
 from bot.telegram.outbound.splitting import Chunk
-from bot.telegram.units import utf16_len
+from bot.telegram.utf16 import utf16_len
 from tests.costs import assert_linear
 
 NASTY = {

@@ -35,8 +35,8 @@ def describe_message(message: Message) -> str:
     one.
     """
     for field, sentence in _SENTENCES.items():
-        if (carried := getattr(message, field)) is not None:
-            return f"[{sentence(carried)}]"
+        if (value := getattr(message, field)) is not None:
+            return f"[{sentence(value)}]"
     return ""
 
 

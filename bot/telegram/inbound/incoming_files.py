@@ -20,7 +20,7 @@ LONG_EDGE = 1568
 NAME_CHARS = 80
 
 _ODD_IN_A_NAME = re.compile(r"[^\w .()+-]+")
-_PICTURES = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"})
+_IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"})
 _TEXTS = re.compile(
     r"text/.+|image/svg\+xml|application/(.+\+)?(json|xml)"
     r"|application/(x-)?(javascript|ecmascript|typescript|yaml|toml|sh|shellscript|sql|python|perl|php|tex|ndjson|subrip)"
@@ -103,7 +103,7 @@ def _document_kind(mime: str | None, name: str | None) -> str:
     mime = (mime or "").lower()
     if kind := _BY_ENDING.get(_ending(name or "")):
         return kind
-    if mime in _PICTURES:
+    if mime in _IMAGE_TYPES:
         return "picture"
     if mime == "application/pdf":
         return "pdf"

@@ -33,13 +33,13 @@ class Membership:
             taken = [
                 update
                 for update in updates
-                if update["update_id"] in outdated or await self._is_noted(update)
+                if update["update_id"] in outdated or await self._is_storable(update)
             ]
             await receive(*taken)
 
         return note_and_receive
 
-    async def _is_noted(self, update: Json) -> bool:
+    async def _is_storable(self, update: Json) -> bool:
         with dropping(update["update_id"]):
             await self._note(update)
             return True

@@ -24,7 +24,7 @@ from bot.inbox import Kind
 from bot.ports import Part, Question
 from bot.telegram.inbound.describe_message import describe_message, origin
 from bot.telegram.inbound.incoming_files import file_blocks, is_too_large
-from bot.telegram.units import utf16_len
+from bot.telegram.utf16 import utf16_len
 
 PASTE_UNITS = 3900
 PASTE_WITHIN = timedelta(seconds=5)
@@ -216,10 +216,10 @@ def _content_of(message: Message) -> tuple[Block, ...]:
     """What the model reads of a message: what it answers, whom it comes from, what it carries, its
     words.
     """
-    carried = [file] if (file := file_blocks(message)) else []
+    files = [file] if (file := file_blocks(message)) else []
     said = [describe_message(message), _unseen(message)]
     before = [*_texts(_quote(message)), *_quoted_file(message), *_texts(origin(message), *said)]
-    return (*before, *carried, *_texts(_text_of(message)))
+    return (*before, *files, *_texts(_text_of(message)))
 
 
 def _texts(*texts: str) -> list[Block]:

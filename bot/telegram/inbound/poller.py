@@ -13,7 +13,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from telegram import Bot
 from telegram.error import Conflict, NetworkError, RetryAfter, TelegramError
@@ -49,7 +49,7 @@ class NothingUsable(NetworkError):
     """All that Telegram delivered is no update."""
 
 
-def is_update(found: object) -> TypeGuard[dict[str, Any]]:
+def is_update(found: object) -> TypeGuard[Json]:
     """Whether it can be stored under its id, and confirmed by it: an offset beyond all sense would
     confirm the rest.
     """

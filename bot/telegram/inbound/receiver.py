@@ -58,9 +58,13 @@ def _sender_of(stored: Json) -> Sender | None:
 def told_by(raw: Json, read: Callable[[Update], T]) -> T | None:
     """What `read` finds in an update; None where it cannot be read."""
     try:
-        return read(Update.de_json(dict(raw)))
+        return read(Update.de_json(clean(dict(raw))))
     except Exception as error:  # noqa: BLE001 - one bad update must stop neither its lane nor the intake
-        log.warning("an update could not be read: %s", whereabouts(error))
+        log.warning(
+            "update %d could not be read and is dropped: %s",
+            raw["update_id"],
+            whereabouts(error),
+        )
         return None
 
 
@@ -100,7 +104,7 @@ class Receiver:
 
         Once this returns, Telegram may forget them; raises StoreError if not.
         """
-        read = [self._read(update) for update in updates]
+        read = [told_by(update, self._sorted) for update in updates]
         for edit in await self._accept_each([entry for entry in read if isinstance(entry, Entry)]):
             if edit.kind == "edit":
                 with dropping(edit.id):
@@ -141,19 +145,8 @@ class Receiver:
         if (sender := _sender_of(entry.update)) is not None:
             self._throttled_notices.say(sender.place, failure.text, sender.language)
 
-    def _read(self, raw: Json) -> Entry | Stop | None:
-        """What an update asks; None where it asks nothing of us, or nobody may ask."""
-        try:
-            return self._sorted(Update.de_json(clean(dict(raw))))
-        except Exception as error:  # noqa: BLE001 - one bad update must not stop the intake
-            log.warning(
-                "update %d could not be read and is dropped: %s",
-                raw["update_id"],
-                whereabouts(error),
-            )
-            return None
-
     def _sorted(self, update: Update) -> Entry | Stop | None:
+        """What an update asks; None where it asks nothing of us, or nobody may ask."""
         kind = kind_of(update, self._account)
         if kind is None:
             if (stop := stop_of(update)) is not None:

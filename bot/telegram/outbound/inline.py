@@ -10,7 +10,7 @@ from telegram import MessageEntity
 
 from bot.telegram.outbound.dialect import RESERVED, SPOILER, SPOILER_END, Prepared
 from bot.telegram.outbound.formulas import readable
-from bot.telegram.units import utf16_len
+from bot.telegram.utf16 import utf16_len
 
 STYLES: Mapping[str, str] = {
     "Emphasis": "italic",

@@ -14,7 +14,7 @@ from typing import Any
 import pyromark
 
 from bot.telegram.outbound.events import parsed, tag_of
-from bot.telegram.units import utf16_len
+from bot.telegram.utf16 import utf16_len
 
 MAX_CODE_CHARS = 12_000
 """UTF-16 units of code that are still read in messages: three of them."""

@@ -28,7 +28,7 @@ from bot.owner import Place
 from bot.telegram.outbound.formatting import chunks_of
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.splitting import PART_UNITS, Chunk
-from bot.telegram.units import utf16_len
+from bot.telegram.utf16 import utf16_len
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +141,7 @@ class Preview:
         self._seen = seen
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
-        self._brush = asyncio.Lock()
+        self._render_lock = asyncio.Lock()
         self._painting: asyncio.Task[None] | None = None
         self.is_seen = False
         """Whether a person sees by it that an answer is being written."""
@@ -154,7 +154,7 @@ class Preview:
 
     async def settled(self) -> None:
         """Return when nothing is being painted."""
-        async with self._brush:
+        async with self._render_lock:
             return
 
     async def end(self) -> None:
@@ -186,7 +186,7 @@ class Preview:
         spent = _now() - began
         chunks = _with_status(words, status, apart=self._target.opens_with_status)
         if chunks and not self._over.is_set():
-            async with self._brush:
+            async with self._render_lock:
                 is_seen = await self._target.render(chunks)
             if not is_seen:
                 self._changed.set()

@@ -77,7 +77,7 @@ class _Window:
 
     def __init__(self, ordered: Sequence[MessageEntity], maximum: int) -> None:
         self._ordered = ordered
-        self._most = maximum
+        self._maximum = maximum
         self._next = 0
         self._near: list[MessageEntity] = []
 
@@ -87,7 +87,7 @@ class _Window:
         `low` never decreases.
         """
         self._near = [entity for entity in self._near if entity.offset + entity.length > low]
-        while len(self._near) <= self._most and self._next < len(self._ordered):
+        while len(self._near) <= self._maximum and self._next < len(self._ordered):
             entity = self._ordered[self._next]
             if entity.offset >= high:
                 break

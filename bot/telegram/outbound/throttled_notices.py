@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from datetime import datetime, timedelta
-from typing import Any
 
 from bot.aio import cancel_and_wait
 from bot.errors import DeliveryError
@@ -67,8 +66,8 @@ class ThrottledNotices:
         self._note(place, key, now)
         return True
 
-    def _begin(self, saying: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(saying, name="hint")
+    def _begin(self, notice: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(notice, name="hint")
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 

@@ -102,14 +102,14 @@ class Transport:
 
         Raises DeliveryError.
         """
-        patience = self._max_wait
+        remaining = self._max_wait
         for tries in range(MAX_TRIES):
-            patience = await self._wait_for_slot(outgoing.chat_id, patience)
+            remaining = await self._wait_for_slot(outgoing.chat_id, remaining)
             try:
                 return await attempt(outgoing)
             except RetryAfter as penalty:
                 busy = self._penalise(outgoing.chat_id, penalty)
-                if patience < pause_of(penalty):
+                if remaining < pause_of(penalty):
                     raise busy from penalty
             except (BadRequest, Forbidden, ChatMigrated) as refusal:
                 outgoing = await self._repair(outgoing, refusal)
@@ -165,17 +165,17 @@ class Transport:
         except StoreError as failure:
             log.warning("the new id of a migrated group could not be stored: %s", failure)
 
-    async def _wait_for_slot(self, chat_id: int, patience: timedelta) -> timedelta:
-        """Sleep until this chat may be called; the patience that is left.
+    async def _wait_for_slot(self, chat_id: int, remaining: timedelta) -> timedelta:
+        """Sleep until this chat may be called; the wait that is still allowed.
 
-        Raises ChatBusy where a penalty lasts longer than the patience.
+        Raises ChatBusy where a penalty lasts longer than that.
         """
         if penalty := self.limiter.penalty(chat_id):
-            patience -= timedelta(seconds=penalty)
-            if patience < timedelta():
+            remaining -= timedelta(seconds=penalty)
+            if remaining < timedelta():
                 raise ChatBusy(penalty)
             await self.sleep(penalty)
             self.limiter.served(chat_id)
         if pause := self.limiter.reserve(chat_id):
             await self.sleep(pause)
-        return patience
+        return remaining
