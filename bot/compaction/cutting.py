@@ -26,8 +26,8 @@ apart.
 WORTH_SHARE = 0.25
 WINDOW_SHARE = 0.85
 MAX_MESSAGES = 300
-MAX_CHARS = 700_000
-"""Of text in the messages, well below the store's own cap of 1 MB for a document."""
+MAX_TEXT_BYTES = 700_000
+"""Of text in the messages, in UTF-8, well below the store's own cap of 1 MB for a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def is_full(session: Session, policy: CompactionPolicy, prompt: int) -> bool:
     return (
         prompt > WINDOW_SHARE * policy.window
         or len(session.messages) > MAX_MESSAGES
-        or sum(map(_chars, session.messages)) > MAX_CHARS
+        or sum(map(_text_bytes, session.messages)) > MAX_TEXT_BYTES
     )
 
 
@@ -101,5 +101,5 @@ def whole_turns(messages: Sequence[Message]) -> list[tuple[Message, ...]]:
     return [tuple(turn) for _, turn in groupby(messages, key=lambda message: message.turn)]
 
 
-def _chars(message: Message) -> int:
-    return sum(len(str(value)) for block in message.content for value in block.values())
+def _text_bytes(message: Message) -> int:
+    return sum(len(str(value).encode()) for block in message.content for value in block.values())

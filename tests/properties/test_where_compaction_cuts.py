@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.compaction.cutting import (
-    MAX_CHARS,
+    MAX_TEXT_BYTES,
     TAIL_SHARE,
     CompactionPolicy,
     is_full,
@@ -83,15 +83,17 @@ def test_no_more_is_covered_than_needed(messages, limits):
         assert too_many or sum(entry.tokens for entry in larger) > TAIL_SHARE * limits.tokens
 
 
-@pytest.mark.parametrize("letters", ["x", "xyz", "x y\n"])
-def test_room_is_made_before_the_store_would_refuse_a_session(letters):
-    """C126: not one character earlier than the limit says, and with a longest answer still to
-    come.
-    """
-    plain = len(str(text("")["type"]))
-    whole = (letters * MAX_CHARS)[: MAX_CHARS - plain]
-    fits, too_much = (session(messages=[message(0, words=words)]) for words in (whole, whole + "x"))
+@pytest.mark.parametrize(
+    "letter", ["x", "ж", "語", "🙂"], ids=["latin", "cyrillic", "han", "emoji"]
+)
+def test_room_is_made_before_the_store_would_refuse_a_session(letter):
+    """In every script: the store's cap is in bytes, of which a letter takes up to four."""
+    kind, size = len(text("")["type"]), len(letter.encode())
+    most = (MAX_TEXT_BYTES - kind) // size
+    fits, too_much = (
+        session(messages=[message(0, words=letter * count)]) for count in (most, most + 1)
+    )
     policy = CompactionPolicy()
     assert not is_full(fits, policy, prompt=0)
     assert is_full(too_much, policy, prompt=0)
-    assert MAX_CHARS <= 0.75 * turn_documents.MAX_BYTES
+    assert MAX_TEXT_BYTES <= 0.75 * turn_documents.MAX_BYTES
