@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 from collections.abc import Sequence
 from typing import Any, Self, cast
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
 from bot.errors import StartError
 from bot.ops.descriptors import file_limit
+
+log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 10.0
 MAX_CONNECTIONS = 256
@@ -151,6 +155,16 @@ class Connection(web.RequestHandler):
         """Register with the server before anything is read."""
         self._counted_by.opened(self, cast("asyncio.Transport", transport))
         super().connection_made(transport)
+
+    def log_exception(self, *args: Any, **options: Any) -> None:
+        """Log what failed here; of a request that cannot be read, no more than a line at DEBUG.
+
+        Anybody can send such a request, and a traceback for each would fill the operator's disk.
+        """
+        if isinstance(options.get("exc_info"), HttpProcessingError):
+            log.debug("a request cannot be read: %s", type(options["exc_info"]).__name__)
+        else:
+            super().log_exception(*args, **options)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Unregister from the server."""

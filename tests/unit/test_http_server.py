@@ -98,13 +98,33 @@ async def test_a_kept_connection_that_trickles_its_second_request_is_closed():
         writer.close()
 
 
-async def test_a_head_that_is_too_large_is_refused():
+GET = b"GET /hello HTTP/1.1\r\nHost: bot\r\n"
+UNREADABLE = {
+    "a header that is too long": GET + b"X-Large: " + b"x" * 100_000 + b"\r\n\r\n",
+    "too many headers": GET + b"X-Many: x\r\n" * 10_000 + b"\r\n",
+    "a header without a name": GET + b": x\r\n\r\n",
+    "two lengths": GET + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    "another version": b"GET /hello HTTP/9.x\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_", UNREADABLE.values(), ids=UNREADABLE.keys())
+async def test_a_request_that_cannot_be_read_is_refused_without_a_traceback(request_, caplog):
+    """Else anybody could fill the operator's disk."""
+    caplog.set_level("INFO")
     async with served() as server:
-        head = b"GET /hello HTTP/1.1\r\nHost: bot\r\nX-Large: " + b"x" * 100_000 + b"\r\n\r\n"
-        assert b"400" in await ask(server.port, head)
-        many = b"GET /hello HTTP/1.1\r\nHost: bot\r\n" + b"X-Many: x\r\n" * 10_000 + b"\r\n"
-        assert b"400" in await ask(server.port, many)
+        assert b"400" in await ask(server.port, request_)
         assert b"200" in await ask(server.port)
+    assert caplog.records == []
+
+
+async def test_what_fails_here_keeps_its_traceback(caplog):
+    async def broken(_):
+        raise ValueError
+
+    async with HttpServer("127.0.0.1", 0, [web.get("/hello", broken)]) as server:
+        assert b"500" in await ask(server.port)
+    assert [record.exc_info is not None for record in caplog.records] == [True]
 
 
 # ------------------------------------------------------------------------------------------ numbers
