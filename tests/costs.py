@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 FLOOR_SECONDS = 0.05
 """Whatever takes less is taken for this much: below it noise decides."""
-TRIES = 3
+TRIES = 5
 MAX_RATIO = 3.0
 """Twice the work takes twice as long, or four times where the cost is quadratic."""
 
@@ -18,11 +18,17 @@ Work = Callable[[], object]
 
 
 def cost(work: Work) -> float:
-    """CPU seconds; what others left to be collected does not count."""
+    """CPU seconds of this thread, without the collector: what it costs grows with all that the
+    tests before have left, not with the work.
+    """
     gc.collect()
-    began = time.process_time()
-    work()
-    return max(time.process_time() - began, FLOOR_SECONDS)
+    gc.disable()
+    try:
+        began = time.thread_time()
+        work()
+        return max(time.thread_time() - began, FLOOR_SECONDS)
+    finally:
+        gc.enable()
 
 
 def assert_linear(half: Work, whole: Work) -> None:
