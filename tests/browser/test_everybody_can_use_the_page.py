@@ -110,7 +110,7 @@ def test_everything_is_reached_with_the_keyboard(visit):
         "restart",
         "summariser",
         "intrude",
-        "papers",
+        "documents",
         "log",
     } <= set(reached)
     assert unseen == []
