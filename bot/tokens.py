@@ -17,6 +17,7 @@ import sys
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib import import_module, resources
 from typing import Any
@@ -92,8 +93,12 @@ class Encoder:
 Loader = Callable[[], Encoder]
 
 
+@cache
 def fast() -> Encoder:
-    """tiktoken, handed the vocabulary it would otherwise download."""
+    """tiktoken, handed the vocabulary it would otherwise download.
+
+    Read once in a process: it never changes, takes half a second of CPU and tens of megabytes.
+    """
     encoding = import_module("tiktoken").Encoding(
         "o200k_base",
         pat_str=O200K_PATTERN,

@@ -74,6 +74,7 @@ async def test_counting_needs_no_network(no_network):
 
 def test_another_vocabulary_is_not_believed(monkeypatch):
     monkeypatch.setattr("bot.tokens.O200K_SHA256", O200K_SHA256[::-1])
+    fast.cache_clear()
     with pytest.raises(ValueError, match="vocabulary"):
         fast()
 
