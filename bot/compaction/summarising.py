@@ -175,7 +175,7 @@ def readings(
 ) -> list[tuple[tuple[Message, ...], list[str]]]:
     """The chunks of one run, each with the texts of the calls that read it.
 
-    At most MOST_CHUNKS calls, but the first chunk is always read to its end, or a giant turn would
+    At most MAX_CHUNKS calls, but the first chunk is always read to its end, or a giant turn would
     never be covered.
     """
     found: list[tuple[tuple[Message, ...], list[str]]] = []
