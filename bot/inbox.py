@@ -126,12 +126,12 @@ class Inbox(Protocol):
         Then Telegram may forget them.
         """
 
-    async def revise(self, lane: Lane, message: Json) -> None:
-        """Put a message that its sender has edited in the place of the same one, where that may
-        still be read.
+    async def revise(self, edit: Entry) -> None:
+        """Put an edited message in the place of the same one in earlier entries that may still be
+        read.
 
-        It waits in the lane, or failed and can be tried again, or is an earlier edit that was
-        offered to be answered.
+        Such an entry waits in the lane, or failed and can be tried again, or is an earlier edit
+        that was offered to be answered. Words of a later edit stay: edits can arrive in any order.
         """
 
     async def claim(self, busy: Collection[str], full_shares: Collection[str] = ()) -> Claim | None:

@@ -314,23 +314,52 @@ def worded(update_id, words, lane=ANNA):
     return replace(waiting, update={**waiting.update, "message": message})
 
 
+def edit(update_id, message_id, words, lane=ANNA, *, edited=0):
+    message = {"message_id": message_id, "text": words, "edit_date": edited}
+    made = entry(update_id, lane, "edit")
+    return replace(made, update={**made.update, "message": message})
+
+
+def texts(batch):
+    return [waiting.update["message"]["text"] for waiting in batch.entries]
+
+
 async def test_an_edit_replaces_a_message_that_waits_and_no_other(inbox):
     await inbox.put(worded(3, "theirs", BORIS))
     claim = await claimed(inbox, worded(1, "wrong"), worded(2, "other"))
     while claim.lane != ANNA.id:
         claim = await inbox.claim(())
-    await inbox.revise(ANNA, {"message_id": 10, "text": "right"})
-    await inbox.revise(ANNA, {"message_id": 30, "text": "not hers"})
-    await inbox.revise(ANNA, {"message_id": 99, "text": "unknown"})
+    await inbox.revise(edit(4, 10, "right"))
+    await inbox.revise(edit(5, 30, "not hers"))
+    await inbox.revise(edit(6, 99, "unknown"))
     found = await inbox.next(claim)
-    assert [waiting.update["message"]["text"] for waiting in found.entries] == ["right", "other"]
+    assert texts(found) == ["right", "other"]
     assert ids(found) == [1, 2]
 
 
 async def test_an_edit_of_what_was_answered_changes_nothing(inbox):
     assert len(await handled(inbox, await claimed(inbox, worded(1, "asked")))) == 1
-    await inbox.revise(ANNA, {"message_id": 10, "text": "corrected"})
+    await inbox.revise(edit(2, 10, "corrected"))
     assert await inbox.claim(()) is None
+
+
+async def test_two_edits_of_one_poll_keep_the_words_of_the_later(inbox):
+    """Both are put before either is told: the earlier one must not overwrite the later entry."""
+    edits = [edit(2, 10, "touched"), edit(3, 10, "corrected")]
+    claim = await claimed(inbox, worded(1, "asked"), *edits)
+    await inbox.revise(edits[0])
+    assert texts(await inbox.next(claim)) == ["touched"]
+    claim = await inbox.finish(await inbox.next(claim), "done")
+    claim = await inbox.finish(await inbox.next(claim), "done")
+    assert texts(await inbox.next(claim)) == ["corrected"]
+
+
+async def test_edits_that_arrive_in_the_wrong_order_leave_the_later_words(inbox):
+    """Several connections deliver to a webhook, and the later edit may overtake the earlier."""
+    claim = await claimed(inbox, worded(1, "asked"))
+    await inbox.revise(edit(3, 10, "third", edited=30))
+    await inbox.revise(edit(2, 10, "second", edited=20))
+    assert texts(await inbox.next(claim)) == ["third"]
 
 
 # --------------------------------------------------------------------------------------- cancelling

@@ -20,7 +20,7 @@ from typing import Literal
 
 from bot.inbox import Batch, Claim, Effect, Entry, State
 from bot.owner import Lane
-from bot.ports import Clock, Json
+from bot.ports import Clock
 from bot.store.batches import next_batch
 
 IDS_REMEMBERED = 100_000
@@ -68,9 +68,9 @@ class MemoryInbox:
         if len(self._states) > IDS_REMEMBERED:
             self._states.popitem(last=False)
 
-    async def revise(self, lane: Lane, message: Json) -> None:
-        if (queue := self._queues.get(lane.id)) is not None:
-            queue.waiting = [_revised(entry, message) for entry in queue.waiting]
+    async def revise(self, edit: Entry) -> None:
+        if (queue := self._queues.get(edit.lane.id)) is not None:
+            queue.waiting = [_revised(entry, edit) for entry in queue.waiting]
 
     async def claim(self, busy: Collection[str], full_shares: Collection[str] = ()) -> Claim | None:
         self._arrived.clear()
@@ -145,9 +145,10 @@ class MemoryInbox:
         return self._records.setdefault(batch.claim.lane, MemoryRecord())
 
 
-def _revised(entry: Entry, message: Json) -> Entry:
-    waiting = entry.update.get("message", {})
-    if waiting.get("message_id") != message["message_id"]:
+def _revised(entry: Entry, edit: Entry) -> Entry:
+    waiting, message = entry.update.get("message", {}), edit.update["message"]
+    is_earlier = entry.id < edit.id and waiting.get("edit_date", 0) <= message.get("edit_date", 0)
+    if waiting.get("message_id") != message["message_id"] or not is_earlier:
         return entry
     return replace(entry, update={**entry.update, "message": message})
 

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from pymongo.asynchronous.collection import AsyncCollection
 
 from bot.inbox import Entry
-from bot.owner import Lane
-from bot.ports import Clock, Json
+from bot.ports import Clock
 from bot.store.documents import Document
 from bot.store.mongo import queries
 from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, Duplicate, within
@@ -52,13 +51,18 @@ class Arrivals:
             )
         return are_new
 
-    async def revise(self, lane: Lane, message: Json) -> None:
-        """Put an edited message in the place of the same one, where that may still be read."""
+    async def revise(self, edit: Entry) -> None:
+        """Put an edited message in the place of the same one in earlier entries, where those may
+        still be read.
+        """
+        message = edit.update["message"]
         same = {
-            "lane": lane.id,
+            "_id": {"$lt": edit.id},
+            "lane": edit.lane.id,
             "state": {"$in": list(REVISABLE)},
             "message": message["message_id"],
             "update": {"$type": "object"},
+            "update.message.edit_date": {"$not": {"$gt": message.get("edit_date")}},
         }
         async with within(PROMPTLY), self._calls:
             await self._entries.update_many(same, {"$set": {"update.message": dict(message)}})

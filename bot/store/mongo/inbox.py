@@ -24,7 +24,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from bot.errors import LaneLost
 from bot.inbox import Batch, Claim, Entry, State
 from bot.owner import Lane
-from bot.ports import Clock, Json
+from bot.ports import Clock
 from bot.store.batches import next_batch
 from bot.store.documents import Document
 from bot.store.mongo import queries
@@ -63,8 +63,8 @@ class MongoInbox:
     async def wait(self) -> None:
         await self._arrived.wait()
 
-    async def revise(self, lane: Lane, message: Json) -> None:
-        await self._arrivals.revise(lane, message)
+    async def revise(self, edit: Entry) -> None:
+        await self._arrivals.revise(edit)
 
     async def claim(self, busy: Collection[str], full_shares: Collection[str] = ()) -> Claim | None:
         self._arrived.clear()

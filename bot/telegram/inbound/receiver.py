@@ -108,7 +108,7 @@ class Receiver:
         for edit in await self._accept_each([entry for entry in read if isinstance(entry, Entry)]):
             if edit.kind == "edit":
                 with dropping(edit.id):
-                    await self._inbox.revise(edit.lane, edit.update["message"])
+                    await self._inbox.revise(edit)
         for stop in _latest(other for other in read if isinstance(other, Stop)):
             with dropping(stop.turn):
                 await self._inbox.stop(stop.lane, stop.turn, in_all_topics=stop.in_all_topics)
