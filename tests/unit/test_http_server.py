@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import socket
 from contextlib import asynccontextmanager, suppress
 from statistics import median
+from time import thread_time
 
 import aiohttp
 import pytest
@@ -116,6 +118,25 @@ async def test_a_request_that_cannot_be_read_is_refused_without_a_traceback(requ
         assert b"400" in await ask(server.port, request_)
         assert b"200" in await ask(server.port)
     assert caplog.records == []
+
+
+def pour(port, size):
+    """Send a head of this size, as far as it is taken."""
+    with socket.create_connection(("127.0.0.1", port)) as client, suppress(OSError):
+        client.sendall(b"GET /hello HTTP/1.1\r\nX: " + b"x" * size)
+        client.recv(1)
+
+
+async def test_a_huge_head_costs_little_more_to_refuse_than_one_that_is_too_large():
+    """What the parser says of a piece it refuses grows with the piece, in time and memory."""
+    spent = {}
+    async with served() as server, asyncio.timeout(60):
+        for size in (16 * 1024, 4 * 1024 * 1024):
+            began = thread_time()
+            await asyncio.gather(*(asyncio.to_thread(pour, server.port, size) for _ in range(40)))
+            spent[size] = thread_time() - began
+        assert b"200" in await ask(server.port)
+    assert spent[4 * 1024 * 1024] < 5 * spent[16 * 1024]
 
 
 async def test_what_fails_here_keeps_its_traceback(caplog):
