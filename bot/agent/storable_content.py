@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from urllib.parse import quote, urlsplit
 
+from bot.agent.echoes import without_echoes
 from bot.agent.limits import Limits
 from bot.content import (
     Block,
@@ -24,6 +25,7 @@ from bot.content import (
     without_blanks,
     words,
 )
+from bot.own_tags import escape_tags
 
 MAX_NAME_CHARS = 64
 LOOKED_UP = "(looked something up)"
@@ -40,9 +42,9 @@ def settled(messages: Sequence[WireMessage]) -> tuple[tuple[Role, tuple[Block, .
     """The messages of a turn as they may be stored, each call with its result; what is left empty
     is left out.
 
-    Of what the provider looked up by itself only the links stay, inside the text: results are
-    large, readable for it alone, and refused once its tools are off. What an MCP server answered is
-    plain text, and stays as a result does.
+    Tags of ours that the model repeated are gone. Of what the provider looked up by itself only the
+    links stay, inside the text: results are large, readable for it alone, and refused once its
+    tools are off. What an MCP server answered is plain text, and stays as a result does.
     """
     everything = [block for message in messages for block in message["content"]]
     pairs = _paired(everything, "tool_use", "tool_result")
@@ -50,7 +52,10 @@ def settled(messages: Sequence[WireMessage]) -> tuple[tuple[Role, tuple[Block, .
         messages
     ):  # the provider answers its own calls beside them, or later than anybody will store
         pairs |= _paired(message["content"], "mcp_tool_use", "mcp_tool_result")
-    kept = ((message["role"], without_blanks(message["content"])) for message in messages)
+    kept = (
+        (message["role"], without_blanks(map(without_echoes, message["content"])))
+        for message in messages
+    )
     storable = (
         (role, tuple(_stored(block) for block in content if _is_storable(block, pairs)))
         for role, content in kept
@@ -77,7 +82,7 @@ def _stored(block: Block) -> Block:
     said = block["content"] if isinstance(block["content"], str) else words(block["content"])
     stored: McpToolResult = {
         **block,
-        "content": [text_block(cap(said, Limits().tool_output_chars))],
+        "content": [text_block(cap(escape_tags(said), Limits().tool_output_chars))],
     }
     return stored
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.agent.echoes import EchoFilter
 from bot.ports import Reply
 
 
@@ -12,8 +13,15 @@ class StreamedText:
         self._reply = reply
         self._kept = self._gap = self.fresh = ""
         self._status = ""
+        self._echoes = EchoFilter()
 
     def grow(self, delta: str) -> None:
+        """More words of the running call; tags of ours among them are not shown."""
+        self._show(self._echoes.feed(delta))
+
+    def _show(self, delta: str) -> None:
+        if not (delta if self.fresh else delta.strip()):
+            return
         self.status("")
         self._reply.grow(delta if self.fresh else self._gap + delta)
         self.fresh += delta
@@ -26,11 +34,13 @@ class StreamedText:
 
     def keep(self, gap: str) -> None:
         """The running call is done; should more words follow, `gap` stands before them."""
+        self._show(self._echoes.rest())
         self._kept += self._gap + self.fresh if self.fresh else ""
         self._gap, self.fresh = gap if self._kept else "", ""
 
     def take_back(self) -> None:
         self.status("")
+        self._echoes = EchoFilter()
         kept, gap = self._kept, self._gap
         if self.fresh:
             self.clear()

@@ -19,6 +19,7 @@ from bot.agent.tools import Toolbox, ToolContext
 from bot.content import ToolResult, ToolUse, cap
 from bot.errors import LaneLost, ToolFailed
 from bot.ops.logs import whereabouts
+from bot.own_tags import escape_tags
 
 log = logging.getLogger(__name__)
 
@@ -80,11 +81,8 @@ class ToolRunner:
     def _result(self, call: ToolUse, outcome: str | BaseException) -> ToolResult:
         limit = self._limits.tool_output_chars
         if isinstance(outcome, str):
-            return {
-                "type": "tool_result",
-                "tool_use_id": call["id"],
-                "content": cap(outcome, limit),
-            }
+            said = self._toolbox.escaped(call["name"], outcome)
+            return {"type": "tool_result", "tool_use_id": call["id"], "content": cap(said, limit)}
         if not isinstance(outcome, Exception) or isinstance(outcome, LaneLost):
             raise outcome
         level = logging.INFO if isinstance(outcome, ToolFailed) else logging.WARNING
@@ -94,7 +92,7 @@ class ToolRunner:
         return {
             "type": "tool_result",
             "tool_use_id": call["id"],
-            "content": cap(_excuse(outcome), limit),
+            "content": cap(escape_tags(_excuse(outcome)), limit),
             "is_error": True,
         }
 

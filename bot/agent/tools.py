@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from bot.content import clean
 from bot.errors import StartError, StoreUnavailable, ToolFailed
 from bot.inbox import Record
+from bot.own_tags import escape_tags
 from bot.owner import Owner, Place
 from bot.ports import Json
 from bot.session import Task
@@ -84,6 +85,10 @@ class Tool:
     model, not even when the process dies. What is kept in our own store is safe by its operation id
     and needs no such care.
     """
+    writes_tags: bool = False
+    """Its results stand in tags of ours, with what is inside escaped. Of any other tool they are
+    foreign text, and are escaped as a whole.
+    """
     status: str = STATUS
     """Names the words that a person sees while it runs."""
 
@@ -119,6 +124,11 @@ class Toolbox:
             if name in self._tools
             else _STATUS_OF_PROVIDER.get(name, STATUS)
         )
+
+    def escaped(self, name: str, result: str) -> str:
+        """What came of a tool, in which it cannot write a tag of ours."""
+        tool = self._tools.get(name)
+        return result if tool is not None and tool.writes_tags else escape_tags(result)
 
     async def run(self, context: ToolContext, name: str, arguments: Json) -> str:
         """Check the arguments against the tool's schema, then run it.

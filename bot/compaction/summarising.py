@@ -21,6 +21,7 @@ from math import ceil
 from bot.compaction.cutting import whole_turns
 from bot.content import plain_text
 from bot.errors import ModelError, SummaryRejected
+from bot.own_tags import escape_tags
 from bot.ports import Completion, CountTokens, Model, Request, UsageMeter
 from bot.ports.model import unseen
 from bot.session import Message, Summary, Usage
@@ -194,7 +195,7 @@ def readable(messages: Sequence[Message], most_tokens: int) -> list[str]:
     texts: list[list[str]] = []
     size = 0.0
     for message in messages:
-        pieces = _cut(_escape_tags(plain_text(message.content)), ceil(message.tokens / most_tokens))
+        pieces = _cut(escape_tags(plain_text(message.content)), ceil(message.tokens / most_tokens))
         for piece in pieces:
             size += message.tokens / len(pieces)
             if not texts or size > most_tokens:
@@ -208,7 +209,7 @@ def transcript(previous: str, messages: Sequence[Message], said: str) -> str:
     """What the summariser reads: the previous summary and what was said in the messages to be
     covered, as data.
     """
-    old = f"<previous_summary>\n{_escape_tags(previous)}\n</previous_summary>\n" if previous else ""
+    old = f"<previous_summary>\n{escape_tags(previous)}\n</previous_summary>\n" if previous else ""
     return f'{old}<transcript seq="{messages[0].seq}..{messages[-1].seq}">\n{said}\n</transcript>'
 
 
@@ -226,11 +227,6 @@ def validated(completion: Completion, tokens: int) -> str:
     if _FAULT.match(text):
         raise SummaryRejected("the summary is the text of an error")
     return text
-
-
-def _escape_tags(text: str) -> str:
-    """Data cannot close the tag it stands in."""
-    return text.replace("</", "<\\/")
 
 
 def _cut(text: str, parts: int) -> list[str]:

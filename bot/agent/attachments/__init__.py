@@ -34,6 +34,7 @@ from bot.content import (
 )
 from bot.errors import FileBroken, FileError, FileUnavailable
 from bot.inbox import Record
+from bot.own_tags import escape_tags
 from bot.owner import Owner
 from bot.ports import CountTokens, Files, Part, Question, Reply, Transcribe
 from bot.ports.model import rough
@@ -160,7 +161,9 @@ class Attachments:
             said = await ears.words(block, await self._read(block), part)
         if not said.strip():
             raise FileBroken("no word was heard")
-        return text_block(f"[{block['kind']} message, written down by a program]\n{said.strip()}")
+        return text_block(
+            f"[{block['kind']} message, written down by a program]\n{escape_tags(said.strip())}"
+        )
 
     async def _seen(self, block: FileBlock) -> FileBlock:
         raw = await self._read(block)

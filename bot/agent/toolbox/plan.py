@@ -90,6 +90,7 @@ def plan_tools() -> tuple[Tool, ...]:
             SetPlan,
             _set_plan,
             status="status_plan",
+            writes_tags=True,
         ),
         Tool(
             "update_plan",
@@ -99,6 +100,7 @@ def plan_tools() -> tuple[Tool, ...]:
             UpdatePlan,
             _update_plan,
             status="status_plan",
+            writes_tags=True,
         ),
         Tool(
             "close_plan",
@@ -106,6 +108,7 @@ def plan_tools() -> tuple[Tool, ...]:
             ClosePlan,
             _close_plan,
             status="status_plan",
+            writes_tags=True,
         ),
     )
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
 
 from pydantic import Field
 
 from bot.agent.tools import Arguments, Tool, ToolContext
 from bot.content import words
 from bot.errors import ToolFailed
+from bot.own_tags import escape_all
 from bot.ports import Archive, Hit, SessionStore
 from bot.session import Alive
 
@@ -70,6 +70,7 @@ def search_tools(
             Search,
             search,
             status="status_search",
+            writes_tags=True,
         ),
     )
 
@@ -102,7 +103,7 @@ def _listing(hits: Sequence[Hit], wanted: Sequence[str]) -> str:
 
 def _line(hit: Hit, wanted: Sequence[str]) -> str:
     message = hit.message
-    said = escape(_excerpt(words(message.content), wanted[0]), quote=False)
+    said = escape_all(_excerpt(words(message.content), wanted[0]))
     return f"[{message.at:%Y-%m-%d %H:%M}] {_SPEAKERS[message.role]}: {said}"
 
 

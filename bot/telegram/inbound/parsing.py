@@ -21,6 +21,7 @@ from telegram import Message, MessageEntity, Update
 
 from bot.content import Block, text_block, words
 from bot.inbox import Kind
+from bot.own_tags import escape_tags
 from bot.ports import Part, Question
 from bot.telegram.inbound.describe_message import describe_message, origin
 from bot.telegram.inbound.incoming_files import file_blocks, is_too_large
@@ -223,7 +224,8 @@ def _content_of(message: Message) -> tuple[Block, ...]:
 
 
 def _texts(*texts: str) -> list[Block]:
-    return [text_block(text) for text in texts if text]
+    """The texts that say something; none of them can write a tag of ours."""
+    return [text_block(escape_tags(text)) for text in texts if text]
 
 
 def _unseen(message: Message) -> str:
@@ -270,4 +272,5 @@ def _continues(earlier: Message, later: Message) -> bool:
 
 
 def _joined(first: tuple[Block, ...], second: tuple[Block, ...]) -> tuple[Block, ...]:
-    return (*first[:-1], text_block(words((*first[-1:], *second))))
+    """The pieces as one text. A tag of ours may have been cut in two between them."""
+    return (*first[:-1], *_texts(words((*first[-1:], *second))))
