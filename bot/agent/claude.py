@@ -96,7 +96,7 @@ class Claude:
             max_retries=0,
             timeout=httpx2.Timeout(silence_seconds, connect=CONNECT_SECONDS),
             default_headers=_credential(endpoint),
-            http_client=anthropic.DefaultAsyncHttpxClient(verify=tls_context()),
+            http_client=anthropic.DefaultAioHttpClient(verify=tls_context()),
         )
 
     async def aclose(self) -> None:

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 
+import aiohttp
 import anthropic
 import httpx2
 
@@ -76,9 +77,11 @@ def is_unbilled(error: Exception) -> bool:
     """
     if isinstance(error, anthropic.APIStatusError):
         return error.status_code != _INSIDE_A_STREAM
-    return isinstance(
-        error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout
-    )
+    cause = error.__cause__
+    if isinstance(cause, httpx2.ConnectError):
+        # A server that hangs up is a ConnectError here, too, although it may have read the request.
+        return isinstance(cause.__cause__, aiohttp.ClientConnectorError)
+    return isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout)
 
 
 def _classify_status(error: anthropic.APIStatusError) -> ModelError:

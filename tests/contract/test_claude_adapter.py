@@ -422,6 +422,26 @@ async def test_a_turn_stopped_at_its_limit_is_accepted_with_the_next_question(se
     await next_is_answered(server, claude, answer)
 
 
+async def test_only_a_call_that_reached_nobody_is_known_to_be_free():
+    """A server that hangs up may have read the question, and bills it."""
+
+    async def hang_up(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    usages = []
+    listener = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    for _ in range(2):
+        model = Claude(Endpoint(f"http://127.0.0.1:{port}", KEY))
+        with pytest.raises(ModelBusy) as failed:
+            await model.complete(request(), lambda _: None)
+        usages.append(failed.value.usage)
+        await model.aclose()
+        listener.close()
+    assert usages == [None, Usage()]
+
+
 async def test_cancelling_leaves_no_open_connection(server, claude):
     server.script("Once upon a time")
     server.faults.next(Fault.stalled())
@@ -434,8 +454,9 @@ async def test_cancelling_leaves_no_open_connection(server, claude):
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    connections = claude._client._client._transport._pool.connections
-    assert [connection for connection in connections if not connection.is_closed()] == []
+    async with asyncio.timeout(60):
+        while server.connections:  # noqa: ASYNC110 - the kernel tells when it is closed
+            await asyncio.sleep(0.01)
 
 
 # ------------------------------------------------------------------------------------- what is sent

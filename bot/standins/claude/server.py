@@ -90,6 +90,11 @@ class ClaudeServer:
         """How many prepared answers were not asked for yet."""
         return len(self._script)
 
+    @property
+    def connections(self) -> int:
+        """How many clients are connected."""
+        return len(self._runner.server.connections) if self._runner.server else 0
+
     async def until(
         self, holds: Callable[[Sequence[Exchange]], bool], seconds: float = 60
     ) -> Sequence[Exchange]:
