@@ -2,7 +2,7 @@
 
 Invariants: `messages` holds whole turns only, in the order of `seq`, never a system message;
 archive ∪ messages are `0 … next_seq − 1` without holes; `revision` moves by one at each committed
-turn and at close, and by nothing else. Pure: no I/O, no clock, no vendor.
+turn, at close and when it is opened again, and by nothing else. Pure: no I/O, no clock, no vendor.
 """
 
 from __future__ import annotations

@@ -7,6 +7,13 @@ authority. An implementation raises only members of the tree in `errors`.
 
 from __future__ import annotations
 
+from bot.ports.dialogues import (
+    DIALOGUES_A_PAGE,
+    Cursor,
+    DialoguePage,
+    Dialogues,
+    Overview,
+)
 from bot.ports.files import Files, Transcribe
 from bot.ports.model import (
     Completion,
@@ -23,6 +30,7 @@ from bot.ports.sessions import NOTHING_USED, Archive, Hit, NewId, SessionStore
 from bot.ports.turns import Clock, Correction, Corrections, Part, Question, Reply
 
 __all__ = [
+    "DIALOGUES_A_PAGE",
     "NOTHING_USED",
     "Archive",
     "Chats",
@@ -31,6 +39,9 @@ __all__ = [
     "Correction",
     "Corrections",
     "CountTokens",
+    "Cursor",
+    "DialoguePage",
+    "Dialogues",
     "Files",
     "Hit",
     "Json",
@@ -38,6 +49,7 @@ __all__ = [
     "NewId",
     "Note",
     "Notes",
+    "Overview",
     "Owners",
     "Part",
     "Preferences",

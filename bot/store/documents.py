@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.content import clean
-from bot.ports import Hit
+from bot.owner import Place
+from bot.ports import DIALOGUES_A_PAGE, Cursor, DialoguePage, Hit, Overview
 from bot.session import (
     SCHEMA_VERSION,
     CompactionState,
@@ -89,6 +90,29 @@ def hits_in(sessions: Iterable[Document], wanted: Sequence[str]) -> list[Hit]:
 def latest(hits: Iterable[Hit], maximum: int) -> list[Hit]:
     """The `maximum` latest of them, the latest first."""
     return sorted(hits, key=lambda hit: (hit.message.at, hit.message.seq), reverse=True)[:maximum]
+
+
+def to_overview(document: Document) -> Overview:
+    return Overview(
+        id=document["_id"],
+        title=document.get("title", ""),
+        place=Place(document["chatId"], document.get("threadId")),
+        status=document["status"],
+        created_at=document["createdAt"],
+        last_active=document["lastActive"],
+        messages=document["nextSeq"],
+    )
+
+
+def to_page(found: Sequence[Document], cursor: Cursor | None) -> DialoguePage:
+    """A page of what was found in the cursor's direction: one more than fits says there is more."""
+    rows, is_more = (
+        [to_overview(one) for one in found[:DIALOGUES_A_PAGE]],
+        len(found) > len(found[:DIALOGUES_A_PAGE]),
+    )
+    if cursor is not None and cursor.newer:
+        return DialoguePage(rows[::-1], has_newer=is_more, has_older=True)
+    return DialoguePage(rows, has_newer=cursor is not None, has_older=is_more)
 
 
 def from_summary(summary: Summary) -> Document:

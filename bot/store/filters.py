@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.owner import Owner, Place
-from bot.session import Lifetime
+from bot.ports import Cursor
+from bot.session import Alive, Lifetime
 
 
 def owned(owner: Owner, **equal: str | int | None) -> dict[str, Any]:
@@ -73,6 +74,37 @@ def seen_from(owner: Owner, place: Place) -> dict[str, Any]:
         if place.is_private
         else owned(owner, chatId=place.chat_id, threadId=place.thread_id)
     )
+
+
+def dialogue(owner: Owner, place: Place, session_id: str, unless_over: Alive) -> dict[str, Any]:
+    """One Session that may be seen from a Place and is not over, by an id that is no authority."""
+    at = unless_over.at
+    lives = alive(unless_over.lifetime, at, at)
+    return seen_from(owner, place) | owned(owner, _id=session_id) | lives
+
+
+def listed(
+    owner: Owner, place: Place, unless_over: Alive, cursor: Cursor | None = None
+) -> dict[str, Any]:
+    """The Sessions a list shows, from the cursor on; the limits of `lastActive` bound its index."""
+    at, lifetime = unless_over.at, unless_over.lifetime
+    span: dict[str, Any] = {"$gte": at - lifetime.idle - lifetime.resume}
+    conditions = [alive(lifetime, at, at)]
+    if cursor is not None:
+        beyond, reach = ("$gt", "$gte") if cursor.newer else ("$lt", "$lte")
+        span = {**({} if cursor.newer else span), reach: cursor.at}
+        equal = {"lastActive": cursor.at, "_id": {beyond: edge(cursor)}}
+        conditions.append({"$or": [{"lastActive": {beyond: cursor.at}}, equal]})
+    return seen_from(owner, place) | {
+        "nextSeq": {"$gt": 0},
+        "lastActive": span,
+        "$and": conditions,
+    }
+
+
+def edge(cursor: Cursor) -> str:
+    """Sorts behind every id with this start where newer ones are wanted, else before them."""
+    return f"{cursor.id_start}g" if cursor.newer else cursor.id_start
 
 
 def id_in(owner: Owner, field: str, ids: Sequence[str]) -> dict[str, Any]:

@@ -15,8 +15,9 @@ import pytest
 from mongomock_motor import AsyncMongoMockClient
 
 from bot.ops.clock import ManualClock
-from bot.ports import Archive, Notes, Owners, SessionStore, TokenRatioStore, UsageStore
+from bot.ports import Archive, Dialogues, Notes, Owners, SessionStore, TokenRatioStore, UsageStore
 from bot.store.memory.archive import MemoryArchive
+from bot.store.memory.dialogues import MemoryDialogues
 from bot.store.memory.notes import MemoryNotes
 from bot.store.memory.owners import MemoryOwners
 from bot.store.memory.sessions import MemorySessions
@@ -24,6 +25,7 @@ from bot.store.memory.token_ratios import MemoryTokenRatios
 from bot.store.memory.usage import MemoryUsage
 from bot.store.mongo import collections, schema
 from bot.store.mongo.archive import MongoArchive
+from bot.store.mongo.dialogues import MongoDialogues
 from bot.store.mongo.driver_gate import DriverGate
 from bot.store.mongo.notes import MongoNotes
 from bot.store.mongo.owners import MongoOwners
@@ -44,6 +46,7 @@ class Stores:
     """The ports of one backend; `database` is None in memory."""
 
     sessions: SessionStore
+    dialogues: Dialogues
     archive: Archive
     notes: Notes
     owners: Owners
@@ -90,8 +93,10 @@ async def store(request, commands, connected):
 async def stores(request, clock):
     """The ports over one backend after the other."""
     if request.param == "memory":
+        rows: dict[str, Any] = {}
         yield Stores(
-            MemorySessions(),
+            MemorySessions(rows),
+            MemoryDialogues(rows),
             MemoryArchive(),
             MemoryNotes(),
             MemoryOwners(),
@@ -122,6 +127,7 @@ def over(database, clock) -> Stores:
     calls = DriverGate()
     return Stores(
         MongoSessions(database, calls),
+        MongoDialogues(database, calls),
         MongoArchive(database, calls, clock, KEEP),
         MongoNotes(database, calls),
         MongoOwners(database, calls),

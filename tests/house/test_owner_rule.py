@@ -8,7 +8,7 @@ import ast
 
 import pytest
 
-PORTS = ("SessionStore", "Archive", "Notes", "Owners", "UsageStore")
+PORTS = ("SessionStore", "Dialogues", "Archive", "Notes", "Owners", "UsageStore")
 MAKERS = (
     "bot/telegram/inbound/identity.py",
     "bot/store/mongo/entries.py",  # reads back the lane that identity.py made, and checks its Owner

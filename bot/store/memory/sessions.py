@@ -18,8 +18,8 @@ from bot.store.memory.rows import matching
 class MemorySessions:
     """A SessionStore in a dict."""
 
-    def __init__(self) -> None:
-        self._documents: dict[str, Document] = {}
+    def __init__(self, rows: dict[str, Document] | None = None) -> None:
+        self._documents = {} if rows is None else rows
 
     async def load(
         self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime
@@ -42,7 +42,7 @@ class MemorySessions:
         document = documents.from_session(session) | owned(owner)
         if session.id in self._documents:
             return
-        if self._first(active(owner, Place(session.chat_id, session.thread_id))):
+        if session.status == "active" and self._first(active(owner, session.place)):
             raise AlreadyActive
         self._documents[session.id] = document
 

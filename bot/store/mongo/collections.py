@@ -62,7 +62,8 @@ def collections(expire_after: int) -> tuple[Collection, ...]:
                     place,
                     {"unique": True, "partialFilterExpression": {"status": "active"}},
                 ),
-                Index("owner_recent", {"ownerId": 1, "lastActive": -1}),
+                Index("owner_recent", {"ownerId": 1, "lastActive": -1, "_id": -1}),
+                Index("place_recent", {**place, "lastActive": -1, "_id": -1}),
                 Index(
                     "idle_ttl", {"lastActive": 1}, {"expireAfterSeconds": _seconds(expire_after)}
                 ),

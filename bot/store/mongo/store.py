@@ -16,6 +16,7 @@ from bot.store.mongo.chats import MongoChats
 from bot.store.mongo.connection import Connection, Driver, open_connection
 from bot.store.mongo.corrections import MongoCorrections
 from bot.store.mongo.dead_letters import MongoDeadLetters
+from bot.store.mongo.dialogues import MongoDialogues
 from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.leases import MongoLease
 from bot.store.mongo.notes import MongoNotes
@@ -32,6 +33,7 @@ class Store:
 
     _connection: Connection
     sessions: MongoSessions
+    dialogues: MongoDialogues
     archive: MongoArchive
     notes: MongoNotes
     usage_store: MongoUsage
@@ -48,6 +50,7 @@ class Store:
         return cls(
             connection,
             sessions=MongoSessions(database, calls),
+            dialogues=MongoDialogues(database, calls),
             archive=MongoArchive(database, calls, clock, keep),
             notes=MongoNotes(database, calls),
             usage_store=MongoUsage(database, calls),
