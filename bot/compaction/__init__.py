@@ -16,35 +16,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
 
 from bot.aio import cancel_and_wait
 from bot.budget import TokenBudget
 from bot.compaction.cutting import CompactionPolicy, has_gaps, is_due, is_full, removable_messages
 from bot.compaction.prompt_size import PromptSizeEstimator
+from bot.compaction.replacing import Replacer, nothing_new, postponed
 from bot.compaction.summarising import Summariser, SummaryDraft, draft_summary
 from bot.errors import BotError, ModelError, SummaryRejected
 from bot.owner import Owner
-from bot.ports import NOTHING_USED, Archive, Clock, SessionStore, UsageMeter
-from bot.session import CompactionState, Gap, Message, Session, Summary, Usage
+from bot.ports import Archive, Clock, SessionStore, UsageMeter
+from bot.session import Message, Session
 
 __all__ = ["CompactionPolicy", "Compactor", "Summariser"]
 
 log = logging.getLogger(__name__)
-
-RECENT_KEPT = 6
-FIRST_PAUSE = timedelta(seconds=30)
-MAX_PAUSE = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """What takes the place of the covered messages, and what it cost."""
-
-    summary: Summary
-    state: CompactionState
-    usage: Usage = NOTHING_USED
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +47,10 @@ class Compactor:
     """Who pays for summaries; None: nobody counts."""
     estimator: PromptSizeEstimator = field(default_factory=PromptSizeEstimator)
     _running: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
+
+    @property
+    def _replacer(self) -> Replacer:
+        return Replacer(self._sessions, self._archive, self._clock, self._summariser.name)
 
     # -------------------------------------------------------------------------------- after a reply
 
@@ -95,7 +86,7 @@ class Compactor:
             if (session := await self._still_due(owner, handed)) is not None:
                 await self.compact(owner, session)
         except BotError as failure:
-            state = _postponed(handed.compaction, self._clock.now())
+            state = postponed(handed.compaction, self._clock.now())
             log.warning(
                 "Session %s is not compacted (failure %d): %s", handed.id, state.fails, failure
             )
@@ -112,9 +103,9 @@ class Compactor:
 
     def can_compact(self, session: Session) -> bool:
         """Whether there is anything a summary could stand for."""
-        return bool(self._covered(session)) or has_gaps(session)
+        return bool(self._removable(session)) or has_gaps(session)
 
-    def _covered(self, session: Session, minimum: int = 1) -> tuple[Message, ...]:
+    def _removable(self, session: Session, minimum: int = 1) -> tuple[Message, ...]:
         return removable_messages(
             session.messages, self._policy, minimum=minimum, ratio=self.estimator.ratio(session)
         )
@@ -126,12 +117,11 @@ class Compactor:
         """
         if not self.can_compact(session):
             return False
-        old = self._covered(session)
-        made = await self._digest(owner, session, old)
+        old = self._removable(session)
+        made = await self._draft(owner, session, old)
         _require_news(session, made)
-        return await self._replace(
-            owner, session, [message for message in old if message.seq <= made.up_to], made
-        )
+        gone = [message for message in old if message.seq <= made.up_to]
+        return await self._replacer.replace(owner, session, gone, made)
 
     # -------------------------------------------------------------------------------- before a call
 
@@ -146,19 +136,17 @@ class Compactor:
         The person waits for this, and must not wait in vain: what cannot be summarised is archived
         with a mark.
         """
-        old = self._covered(session, minimum=0) or tuple(session.messages)
+        old = self._removable(session, minimum=0) or tuple(session.messages)
         if not old:
             return False
         try:
-            made = await self._digest(owner, session, old)
+            made = await self._draft(owner, session, old)
         except (ModelError, SummaryRejected) as failure:
             log.warning("Session %s makes room without a summary: %s", session.id, failure)
-            made = _nothing_new(session.summary)
-        return await self._replace(owner, session, old, made)
+            made = nothing_new(session.summary)
+        return await self._replacer.replace(owner, session, old, made)
 
-    # -------------------------------------------------------------------------------------- writing
-
-    async def _digest(self, owner: Owner, session: Session, old: Sequence[Message]) -> SummaryDraft:
+    async def _draft(self, owner: Owner, session: Session, old: Sequence[Message]) -> SummaryDraft:
         """A summary of the messages, and of those in the gaps, which are in the archive."""
         gaps = session.summary.gaps if session.summary else ()
         archived = await self._archive.of(owner, session.id) if gaps else ()
@@ -174,52 +162,11 @@ class Compactor:
         # what is for the turn.
         meter, paid_as = UsageMeter(), -session.messages[-1].turn if session.messages else 0
         try:
-            maximum = self._summariser.most_tokens(session.summary, covering)
+            maximum = self._summariser.max_cost(session.summary, covering)
             await self.token_budget.reserve(owner, paid_as, maximum, maximum)
             return await draft_summary(self._summariser, session.summary, covering, meter)
         finally:
             await self.token_budget.settle(owner, paid_as, meter)
-
-    async def _replace(
-        self, owner: Owner, session: Session, gone: Sequence[Message], made: SummaryDraft
-    ) -> bool:
-        """Let the summary stand for what goes, and note what of that it does not cover."""
-        before, now = session.summary, self._clock.now()
-        uncovered = [message for message in gone if message.seq > made.up_to]
-        summary = Summary(
-            text=made.text,
-            # Folding may have ended inside an old gap: then no message goes.
-            up_to=gone[-1].seq if gone else before.up_to if before else -1,
-            epoch=session.epoch + 1,
-            tokens=made.tokens,
-            model=self._summariser.name,
-            at=now,
-            gaps=_with_gap(_open_gaps(before, made.up_to), uncovered),
-        )
-        compacted = CompactionState(recent=(*session.compaction.recent, now)[-RECENT_KEPT:])
-        state = _postponed(session.compaction, now) if uncovered else compacted
-        return await self._write(owner, session, gone, Replacement(summary, state, made.usage))
-
-    async def _write(
-        self, owner: Owner, session: Session, gone: Sequence[Message], made: Replacement
-    ) -> bool:
-        await self._archive.add(owner, session.id, gone)
-        if await self._sessions.replace_summary(
-            owner, session, made.summary, made.state, made.usage
-        ):
-            kept = len(session.messages) - len(gone)
-            log.info(
-                "compacted Session %s from %d messages to %d",
-                session.id,
-                len(session.messages),
-                kept,
-            )
-            return True
-        # Where another compactor won, it relies on the archived rows; only an erased Session leaves
-        # none behind.
-        if not await self._sessions.exists(owner, session.id):
-            await self._archive.erase(owner, session.id)
-        return False
 
 
 def _require_news(session: Session, made: SummaryDraft) -> None:
@@ -229,31 +176,3 @@ def _require_news(session: Session, made: SummaryDraft) -> None:
     """
     if session.summary and made.text == session.summary.text and not session.compaction.fails:
         raise SummaryRejected("the summary is the previous one, although messages came")
-
-
-def _nothing_new(before: Summary | None) -> SummaryDraft:
-    """What is left of a summary that did not come: the one before, which covers nothing more."""
-    return SummaryDraft(
-        before.text if before else "", -1, before.tokens if before else 0, NOTHING_USED
-    )
-
-
-def _with_gap(gaps: tuple[Gap, ...], uncovered: Sequence[Message]) -> tuple[Gap, ...]:
-    """The gaps with one more at their end, if anything is uncovered; two that touch are one."""
-    if not uncovered:
-        return gaps
-    start, end = uncovered[0].seq, uncovered[-1].seq
-    if gaps and gaps[-1].end + 1 == start:
-        return (*gaps[:-1], Gap(gaps[-1].start, end))
-    return (*gaps, Gap(start, end))
-
-
-def _open_gaps(before: Summary | None, up_to: int) -> tuple[Gap, ...]:
-    """What of the gaps is not covered yet by a summary that reaches up to `up_to`."""
-    gaps = before.gaps if before else ()
-    return tuple(Gap(max(gap.start, up_to + 1), gap.end) for gap in gaps if gap.end > up_to)
-
-
-def _postponed(state: CompactionState, now: datetime) -> CompactionState:
-    pause = min(FIRST_PAUSE * 2**state.fails, MAX_PAUSE)
-    return replace(state, fails=state.fails + 1, next_at=now + pause)

@@ -77,7 +77,7 @@ class Summariser:
         """How much of a dialogue one call reads."""
         return int(min(CHUNK_SHARE * self.window, 24_000))
 
-    def most_tokens(self, previous: Summary | None, messages: Sequence[Message]) -> int:
+    def max_cost(self, previous: Summary | None, messages: Sequence[Message]) -> int:
         """No less than a summary of these messages is likely to cost."""
         calls = sum(len(parts) for _, parts in readings(messages, self.chunk_tokens))
         read = sum(message.tokens for message in messages) + (previous.tokens if previous else 0)
@@ -154,7 +154,7 @@ async def _asked(summariser: Summariser, data: str, meter: UsageMeter) -> Comple
     return completion
 
 
-def chunks(messages: Sequence[Message], most_tokens: int) -> list[tuple[Message, ...]]:
+def chunks(messages: Sequence[Message], max_tokens: int) -> list[tuple[Message, ...]]:
     """Whole turns, as many as fit into one call; a turn that is too large by itself is a chunk of
     its own.
     """
@@ -162,7 +162,7 @@ def chunks(messages: Sequence[Message], most_tokens: int) -> list[tuple[Message,
     size = 0
     for turn in whole_turns(messages):
         tokens = sum(message.tokens for message in turn)
-        if found and size + tokens <= most_tokens:
+        if found and size + tokens <= max_tokens:
             found[-1] += turn
             size += tokens
         else:
@@ -172,7 +172,7 @@ def chunks(messages: Sequence[Message], most_tokens: int) -> list[tuple[Message,
 
 
 def readings(
-    messages: Sequence[Message], most_tokens: int
+    messages: Sequence[Message], max_tokens: int
 ) -> list[tuple[tuple[Message, ...], list[str]]]:
     """The chunks of one run, each with the texts of the calls that read it.
 
@@ -181,8 +181,8 @@ def readings(
     """
     found: list[tuple[tuple[Message, ...], list[str]]] = []
     calls = 0
-    for chunk in chunks(messages, most_tokens):
-        parts = readable(chunk, most_tokens)
+    for chunk in chunks(messages, max_tokens):
+        parts = readable(chunk, max_tokens)
         calls += len(parts)
         if found and calls > MAX_CHUNKS:
             break
@@ -190,15 +190,15 @@ def readings(
     return found
 
 
-def readable(messages: Sequence[Message], most_tokens: int) -> list[str]:
+def readable(messages: Sequence[Message], max_tokens: int) -> list[str]:
     """The messages as lines with roles, in as many texts as it takes to leave nothing out."""
     texts: list[list[str]] = []
     size = 0.0
     for message in messages:
-        pieces = _cut(escape_tags(plain_text(message.content)), ceil(message.tokens / most_tokens))
+        pieces = _cut(escape_tags(plain_text(message.content)), ceil(message.tokens / max_tokens))
         for piece in pieces:
             size += message.tokens / len(pieces)
-            if not texts or size > most_tokens:
+            if not texts or size > max_tokens:
                 texts.append([])
                 size = message.tokens / len(pieces)
             texts[-1].append(f"{message.role}: {piece}")

@@ -59,12 +59,10 @@ class Measure:
 
 
 CEILINGS: Mapping[str, float] = {
-    "functions: p90 of lines": 16,
-    "classes over 150 lines": 3,
-    "modules: lines of the largest": 332,
-    "uses of Any": 140,
-    "parses of an update": 3,
-    "private words": 70,
+    "functions: p90 of lines": 15,
+    "classes over 150 lines": 1,
+    "uses of Any": 102,
+    "private words": 29,
 }
 """What does not meet its bar yet, with the value it has today: it may only fall."""
 

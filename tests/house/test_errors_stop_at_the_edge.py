@@ -14,7 +14,7 @@ EDGES = {
     "bot/telegram/inbound/poller.py": "whatever Telegram answers, polling goes on",
     "bot/telegram/inbound/receiver.py": "one bad update must not stop the intake",
     "bot/aio.py": "what is repeated goes on, and the failure is handed on",
-    "bot/worker.py": "one bad turn must not stop the others",
+    "bot/lane_runner.py": "one bad turn must not stop the others",
 }
 
 EVERYTHING = {"Exception", "BaseException"}

@@ -20,7 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from bot.agent.prompt import render
 from bot.agent.scripted import illegal
-from bot.compaction import MAX_PAUSE, CompactionPolicy, Compactor, Summariser
+from bot.compaction import CompactionPolicy, Compactor, Summariser
+from bot.compaction.replacing import MAX_PAUSE
 from bot.content import text_block
 from bot.errors import (
     BotError,

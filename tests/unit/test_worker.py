@@ -14,11 +14,12 @@ import pytest
 from bot import worker
 from bot.errors import ChatBusy, LaneLost, StoreUnavailable
 from bot.inbox import Entry
+from bot.lane_runner import LOST_SECONDS
 from bot.ops.clock import ManualClock
 from bot.owner import Lane, Owner, Place
 from bot.store.memory.inbox import MemoryInbox, MemoryRecord
 from bot.suspects import MAX_DEATHS_ALONE, PAUSES, RETRY_SECONDS, SHARED_TRIES
-from bot.worker import LOST_SECONDS, Worker
+from bot.worker import Worker
 from tests.builders import NOON
 
 ANNA = Lane(Owner(1), Place(1))

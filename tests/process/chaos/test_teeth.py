@@ -10,8 +10,8 @@ import asyncio
 
 import pytest
 
+from bot.running_lanes import LOST
 from bot.standins.telegram.faults import Fault
-from bot.worker import LOST
 from tests.process.chaos.ledger import read
 from tests.process.chaos.town import LONG_EVERY, fail_point, hooked, thinks
 from tests.process.chaos.verdict import judge
