@@ -197,6 +197,14 @@ class Effect:
     result: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TitlePrompt:
+    """A message of the bot that asked for the title of a Session, to be sent in reply to it."""
+
+    message: int
+    session_id: str
+
+
 class Record(Protocol):
     """What is kept of a running turn (or press) outside its Session, so that the next run knows
     what this one did.
@@ -226,6 +234,12 @@ class Record(Protocol):
         """This turn's answer may not have arrived; None: it was offered again, and need not be once
         more.
         """
+
+    def title_prompt(self) -> TitlePrompt | None:
+        """The last message of this lane that asked its person for a Session's title."""
+
+    async def asked_title(self, prompt: TitlePrompt) -> None:
+        """A reply to this message is a title from now on; earlier such messages count no more."""
 
     def transcript(self, file: str) -> str | None:
         """The words of this recording (Telegram's unique id) where an earlier run had it written

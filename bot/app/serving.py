@@ -92,6 +92,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         try_again=store.dead_letters.try_again,
         compactor=turns.compactor,
         corrections=store.corrections,
+        own_dialogues=store.dialogues,
         token_budget=parts.token_budget,
     )
     frontend = TelegramFrontend(turns, needs, messages, throttled_notices, account)

@@ -15,9 +15,26 @@ from bot.telegram.commands.context import compact_now
 from bot.telegram.commands.corrections import accept
 from bot.telegram.commands.invocation import Callback, Effect, Press
 from bot.telegram.commands.preferences import choose
+from bot.telegram.commands.sessions import (
+    ask_title,
+    ask_to_delete,
+    erase_session,
+    open_session,
+    turn_page,
+)
 from bot.telegram.commands.table import CommandDependencies
 from bot.telegram.commands.visible_sessions import VisibleSessions
-from bot.telegram.outbound.buttons import AGAIN, COMPACT, REPEAT, RETRY
+from bot.telegram.outbound.buttons import (
+    AGAIN,
+    COMPACT,
+    DELETE,
+    ERASE,
+    OPEN,
+    PAGE,
+    RENAME,
+    REPEAT,
+    RETRY,
+)
 from bot.texts import text
 
 
@@ -42,6 +59,11 @@ CALLBACKS: Mapping[str, Callable[[CommandDependencies], Callback]] = {
     RETRY: lambda parts: partial(_retry, parts.try_again),
     COMPACT: lambda parts: partial(compact_now, parts.sessions, parts.compactor),
     AGAIN: lambda parts: partial(accept, parts.sessions, parts.corrections),
+    PAGE: lambda parts: partial(turn_page, parts.dialogues),
+    OPEN: lambda parts: partial(open_session, parts.dialogues),
+    RENAME: lambda parts: partial(ask_title, parts.dialogues),
+    DELETE: lambda parts: partial(ask_to_delete, parts.dialogues),
+    ERASE: lambda parts: partial(erase_session, parts.dialogues),
     "model": lambda parts: partial(choose, "model", parts.choices),
     "persona": lambda parts: partial(choose, "persona", parts.choices),
 }

@@ -12,12 +12,13 @@ from functools import partial
 from telegram import CallbackQuery
 
 from bot.errors import BudgetSpent, ModelError, SessionGone, SessionTooLarge, TooLate
-from bot.inbox import Batch, Record, Run, State
+from bot.inbox import Batch, Record, Run, State, TitlePrompt
 from bot.ports import Question
 from bot.telegram.callbacks import callbacks
 from bot.telegram.commands import corrections
 from bot.telegram.commands.invocation import Effect, Invocation, Press
 from bot.telegram.commands.table import CommandDependencies, commands
+from bot.telegram.commands.titles import take_titles
 from bot.telegram.inbound.parsed_batch import ParsedBatch, parse
 from bot.telegram.inbound.parsing import Account, command_of
 from bot.telegram.outbound.chat_actions import answer_callback_query
@@ -30,7 +31,7 @@ from bot.turn import TurnRunner
 
 log = logging.getLogger(__name__)
 
-Handle = Callable[[ParsedBatch, TelegramReply], Awaitable[State | None]]
+Handle = Callable[[ParsedBatch, TelegramReply, Run], Awaitable[State | None]]
 
 
 class TelegramFrontend:
@@ -48,6 +49,7 @@ class TelegramFrontend:
         self._commands = commands(parts)
         self._callbacks = callbacks(parts)
         self._offer = partial(corrections.offer, parts.sessions, parts.corrections)
+        self._take_titles = partial(take_titles, parts.dialogues)
         self._messages = messages
         self._outcomes = Outcomes(parts.choices.owners, parts.lifecycle.clock, throttled_notices)
         self._account = account
@@ -88,10 +90,12 @@ class TelegramFrontend:
         if (parsed := parse(batch)) is None:
             return "dead"
         reply = self._reply(parsed, run.record)
-        return await self._outcomes.of(partial(handle, parsed, reply), parsed, reply)
+        return await self._outcomes.of(partial(handle, parsed, reply, run), parsed, reply)
 
     async def _answer(self, parsed: ParsedBatch, run: Run, reply: TelegramReply) -> None:
-        reading = parsed.reading()
+        if (asked := await self._take_titles(parsed, reply, run.record)) is None:
+            return
+        reading = asked.reading()
         if reading.question is not None:
             await self._run_turn(parsed.batch, reading.question, reply, run)
         for key in reading.unreadable:
@@ -112,7 +116,7 @@ class TelegramFrontend:
             await _say_what_was_done(batch.turn, reply, run.record)
             raise
 
-    async def _skip(self, parsed: ParsedBatch, reply: TelegramReply) -> None:
+    async def _skip(self, parsed: ParsedBatch, reply: TelegramReply, _run: Run) -> None:
         question = parsed.reading().question
         if question is not None:
             question = await self._turns.resume(
@@ -121,7 +125,7 @@ class TelegramFrontend:
         if question is not None:
             await reply.notice("turn_declined")
 
-    async def _press(self, parsed: ParsedBatch, reply: TelegramReply) -> None:
+    async def _press(self, parsed: ParsedBatch, reply: TelegramReply, run: Run) -> None:
         if (query := parsed.query) is None:
             return
         name, _, token = (query.data or "").partition(":")
@@ -131,8 +135,9 @@ class TelegramFrontend:
         await answer_callback_query(self._messages.transport, query.id, sentence)
         if effect is not None:
             await _show(effect, query, parsed.batch.turn, reply)
+            await _ask(effect, reply, run.record)
 
-    async def _offer_again(self, parsed: ParsedBatch, reply: TelegramReply) -> State:
+    async def _offer_again(self, parsed: ParsedBatch, reply: TelegramReply, _run: Run) -> State:
         if (message := parsed.message) is None:
             return "done"
         question = parsed.reading().question
@@ -140,7 +145,7 @@ class TelegramFrontend:
         call = Invocation(parsed.lane, parsed.language, "", reply)
         return "offered" if await self._offer(edit, call) else "done"
 
-    async def _run_command(self, parsed: ParsedBatch, reply: TelegramReply) -> None:
+    async def _run_command(self, parsed: ParsedBatch, reply: TelegramReply, _run: Run) -> None:
         if parsed.message is None:
             return
         if (given := command_of(parsed.message, self._account)) is None:
@@ -160,7 +165,7 @@ class TelegramFrontend:
         )
 
 
-async def _apologise(parsed: ParsedBatch, reply: TelegramReply) -> None:
+async def _apologise(parsed: ParsedBatch, reply: TelegramReply, _run: Run) -> None:
     if parsed.batch.entries[0].kind == "content":
         await reply.fail("turn_buried", parsed.batch.turn)
     else:
@@ -176,8 +181,14 @@ async def _say_what_was_done(turn: int, reply: TelegramReply, record: Record) ->
         )
 
 
+async def _ask(effect: Effect, reply: TelegramReply, record: Record) -> None:
+    """Ask for the words an effect needs, and remember what they are for."""
+    if effect.asks and (message := await reply.ask(effect.asks)) is not None:
+        await record.asked_title(TitlePrompt(message, effect.renames))
+
+
 async def _show(effect: Effect, query: CallbackQuery, turn: int, reply: TelegramReply) -> None:
     if effect.answer:
         await reply.deliver(effect.answer, turn=turn, again=effect.turn)
     if effect.instead and query.message is not None:
-        await reply.replace(query.message.message_id, effect.instead)
+        await reply.replace(query.message.message_id, effect.instead, effect.markup)

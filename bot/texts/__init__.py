@@ -52,9 +52,22 @@ def duration(span: timedelta, language: Language) -> str:
     unit, size = next(
         (unit for unit in _UNITS if seconds % unit[1] == 0 and seconds >= unit[1]), _UNITS[-1]
     )
-    count = seconds // size
+    return counted(unit, seconds // size, language)
+
+
+def counted(unit: str, count: int, language: Language) -> str:
+    """Return the number with its unit in the form that the language asks for ("2 messages")."""
     forms = text(f"unit_{unit}", language).split("|")
-    return f"{count} {forms[_FORM[language](count)]}"
+    return f"{figure(count)} {forms[_FORM[language](count)]}"
+
+
+def ago(span: timedelta, language: Language) -> str:
+    """Return how long ago something was, in its largest unit, rounded down ("3 hours ago")."""
+    seconds = int(span.total_seconds())
+    for unit, size in _UNITS[:-1]:
+        if seconds >= size:
+            return text("ago", language, span=counted(unit, seconds // size, language))
+    return text("ago_moments", language)
 
 
 def rounded(span: timedelta) -> timedelta:

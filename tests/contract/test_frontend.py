@@ -29,6 +29,7 @@ from bot.lifecycle import Lifecycle
 from bot.owner import Lane
 from bot.standins.telegram.faults import Fault
 from bot.store.memory.archive import MemoryArchive
+from bot.store.memory.dialogues import MemoryDialogues
 from bot.store.memory.inbox import MemoryRecord
 from bot.store.memory.owners import MemoryOwners
 from bot.store.memory.sessions import MemorySessions
@@ -105,7 +106,14 @@ class Office:
             TokenBudget(MemoryUsage(), clock),
         )
         needs = CommandDependencies(
-            lifecycle, choices, LIFETIME, self.try_again, compactor, self, token_budget
+            lifecycle,
+            choices,
+            LIFETIME,
+            self.try_again,
+            compactor,
+            self,
+            MemoryDialogues({}),
+            token_budget,
         )
         self.naps = Naps(hold=4)
         self.messages = Messages(Transport(bot, sleep=self.naps, limiter=Limiter(self.naps.now)))

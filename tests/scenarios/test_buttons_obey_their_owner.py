@@ -23,6 +23,22 @@ async def menu(state, anna, group, kind):
     await state.ask(anna, f"/{kind}{ME}", chat=group)
 
 
+async def listed(state, anna, group):
+    for number in range(10):
+        await state.ask(anna, f"{ME} about number {number}", chat=group)
+        await state.ask(anna, f"/new{ME}", chat=group)
+    await state.ask(anna, f"/sessions{ME}", chat=group)
+
+
+async def asked_to_delete(state, anna, group):
+    await state.ask(anna, f"/sessions{ME}", chat=group)
+    list_shown = group.answers[-1]
+    anna.presses(text("button_delete", "en"), on=list_shown)
+    await state.telegram.until(
+        lambda: group.answers[-1].buttons[0].text == text("button_erase", "en")
+    )
+
+
 async def failed(state, anna, group):
     state.claude.faults.next(Fault.refusal())
     await state.ask(anna, f"{ME} something terrible", chat=group)
@@ -55,6 +71,11 @@ MADE: dict[str, Callable[..., Awaitable[None]]] = {
     "repeat": perhaps_lost,
     "again": corrected,
     "compact": long_talk,
+    "page": listed,
+    "rename": partial(menu, kind="sessions"),
+    "delete": partial(menu, kind="sessions"),
+    "erase": asked_to_delete,
+    "open": partial(menu, kind="sessions"),
 }
 
 
@@ -91,8 +112,7 @@ async def test_every_button_obeys_only_whom_it_was_made_for(state, anna, boris, 
         for kind, make in MADE.items():
             await make(state, anna, group)
             shown = group.answers[-1]
-            button = shown.buttons[-1]
-            assert button.data.startswith(f"{kind}:")
+            button = next(one for one in shown.buttons[::-1] if one.data.startswith(f"{kind}:"))
             await state.eventually(
                 lambda: state.database["lanes"].count_documents({"ready": True}) == 0
             )

@@ -18,7 +18,7 @@ from datetime import datetime
 from itertools import count
 from typing import Literal
 
-from bot.inbox import Batch, Claim, Effect, Entry, State
+from bot.inbox import Batch, Claim, Effect, Entry, State, TitlePrompt
 from bot.owner import Lane
 from bot.ports import Clock
 from bot.store.batches import next_batch
@@ -163,6 +163,7 @@ class MemoryRecord:
         self._transcripts: dict[str, tuple[int, str]] = {}
         self._effects: dict[tuple[int, str, str], str | None] = {}
         self._acted: set[int] = set()
+        self._title_prompt: TitlePrompt | None = None
 
     def forget(self, turn: int) -> None:
         """The turn's fate is recorded."""
@@ -180,7 +181,7 @@ class MemoryRecord:
     @property
     def is_empty(self) -> bool:
         """Whether a later turn of the lane need not know any of it."""
-        return self._uncertain is None and not self._acted
+        return self._uncertain is None and not self._acted and self._title_prompt is None
 
     def require_lease(self) -> None:
         """There is no other worker."""
@@ -202,6 +203,12 @@ class MemoryRecord:
 
     async def mark_uncertain(self, turn: int | None) -> None:
         self._uncertain = turn
+
+    def title_prompt(self) -> TitlePrompt | None:
+        return self._title_prompt
+
+    async def asked_title(self, prompt: TitlePrompt) -> None:
+        self._title_prompt = prompt
 
     def transcript(self, file: str) -> str | None:
         return self._transcripts[file][1] if file in self._transcripts else None

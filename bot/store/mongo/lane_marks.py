@@ -1,5 +1,5 @@
-"""What a lane's document tells its next holder: an uncertain answer, and turns whose tools acted in
-vain.
+"""What a lane's document tells its next holder: an uncertain answer, turns whose tools acted in
+vain, and the message that asked for a title.
 
 The holder reads the marks with its claim and keeps them until it lets the lane go, so a turn that
 has none costs no command. A write carries the fence of the claim: a later holder's marks are never
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from pymongo.asynchronous.collection import AsyncCollection
 
-from bot.inbox import Claim
+from bot.inbox import Claim, TitlePrompt
 from bot.store.documents import Document
 from bot.store.mongo.driver_gate import DriverGate
 
@@ -27,16 +27,20 @@ class LaneMarks:
         self._calls = calls
         self._uncertain: dict[str, int | None] = {}
         self._acted: dict[str, tuple[int, ...]] = {}
+        self._prompts: dict[str, TitlePrompt] = {}
 
     def claimed(self, lane: Document) -> None:
         """Take over the marks of a lane that was just claimed."""
         self._uncertain[lane["_id"]] = lane.get("uncertain")
         self._acted[lane["_id"]] = tuple(lane.get("acted", ()))
+        if (asked := lane.get("titlePrompt")) is not None:
+            self._prompts[lane["_id"]] = TitlePrompt(asked["message"], asked["sessionId"])
 
     def let_go(self, claim: Claim) -> None:
         """Forget a lane that is given back."""
         self._uncertain.pop(claim.lane, None)
         self._acted.pop(claim.lane, None)
+        self._prompts.pop(claim.lane, None)
 
     def uncertain(self, claim: Claim) -> int | None:
         """The turn of this lane whose answer is to be offered again, as its holder knows it."""
@@ -63,7 +67,19 @@ class LaneMarks:
         await self._set(claim, "acted", list(turns) or None)
         self._acted[claim.lane] = turns
 
-    async def _set(self, claim: Claim, field: str, value: int | list[int] | None) -> None:
+    def title_prompt(self, claim: Claim) -> TitlePrompt | None:
+        """The last message of this lane that asked for a title."""
+        return self._prompts.get(claim.lane)
+
+    async def asked_title(self, claim: Claim, prompt: TitlePrompt) -> None:
+        """Remember which message asks for a title, and of which Session."""
+        stored: Document = {"message": prompt.message, "sessionId": prompt.session_id}
+        await self._set(claim, "titlePrompt", stored)
+        self._prompts[claim.lane] = prompt
+
+    async def _set(
+        self, claim: Claim, field: str, value: int | list[int] | Document | None
+    ) -> None:
         update = {"$unset": {field: ""}} if value is None else {"$set": {field: value}}
         async with self._calls:
             await self._lanes.update_one({"_id": claim.lane, "fence": claim.fence}, update)

@@ -13,7 +13,7 @@ from datetime import datetime
 from pymongo.asynchronous.collection import AsyncCollection
 
 from bot.errors import LaneLost
-from bot.inbox import Batch, Effect
+from bot.inbox import Batch, Effect, TitlePrompt
 from bot.store.documents import Document, bson_datetime
 from bot.store.mongo.driver_gate import DriverGate
 from bot.store.mongo.lane_leases import LaneLeases
@@ -69,6 +69,12 @@ class MongoRecord:
 
     async def mark_uncertain(self, turn: int | None) -> None:
         await self._leases.marks.mark_uncertain(self._claim, turn)
+
+    def title_prompt(self) -> TitlePrompt | None:
+        return self._leases.marks.title_prompt(self._claim)
+
+    async def asked_title(self, prompt: TitlePrompt) -> None:
+        await self._leases.marks.asked_title(self._claim, prompt)
 
     def transcript(self, file: str) -> str | None:
         return self._transcripts.get(file)

@@ -208,6 +208,7 @@ LANES: Rule = {
             "cancel": _record(before=_INT),
             "uncertain": _INT,
             "acted": _list(_INT),
+            "titlePrompt": _record(message=_INT, sessionId=_TEXT),
             "unreachable": _BOOL,
             "lastSeen": _DATE,
         },

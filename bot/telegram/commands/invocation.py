@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from telegram import InlineKeyboardMarkup
+
 from bot.owner import Lane
 from bot.telegram.outbound.replies import TelegramReply
 from bot.texts import Language
@@ -53,6 +55,12 @@ class Effect:
     """The turn it answered."""
     instead: str = ""
     """Our own sentence, which replaces the message with the button."""
+    markup: InlineKeyboardMarkup | None = None
+    """The buttons below that sentence."""
+    asks: str = ""
+    """A sentence that asks for words, which the person sends in reply to it."""
+    renames: str = ""
+    """The Session whose title those words become."""
 
 
 Command = Callable[[Invocation], Awaitable[None]]

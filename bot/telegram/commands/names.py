@@ -40,7 +40,14 @@ _TABLE = (
     Command("new", cancels=True),
     Command("reset", cancels=True),
     Command("stop", cancels=True),
+    Command("sessions", aside=True),
     Command("context", aside=True),
     Command("usage", aside=True),
 )
 COMMANDS = {command.name: command for command in _TABLE}
+CANCELLING_PRESSES = frozenset({"open"})
+"""The buttons that end their lane's running turn as `/new` does, by the name in their data.
+
+The name alone decides, and it can end nothing but a turn of whoever pressed; what else the data
+says is no authority.
+"""

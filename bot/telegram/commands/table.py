@@ -15,7 +15,7 @@ from bot.budget import TokenBudget
 from bot.compaction import Compactor
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
-from bot.ports import Corrections
+from bot.ports import Corrections, Dialogues
 from bot.session import Lifetime
 from bot.telegram.commands.context import show_context
 from bot.telegram.commands.help import show_help
@@ -24,9 +24,11 @@ from bot.telegram.commands.new import new
 from bot.telegram.commands.plan import show_plan
 from bot.telegram.commands.preferences import show_menu
 from bot.telegram.commands.reset import reset
+from bot.telegram.commands.sessions import show_sessions
 from bot.telegram.commands.start import start
 from bot.telegram.commands.stop import stop
 from bot.telegram.commands.usage import show_usage
+from bot.telegram.commands.visible_dialogues import VisibleDialogues
 from bot.telegram.commands.visible_sessions import VisibleSessions
 
 
@@ -41,12 +43,19 @@ class CommandDependencies:
     """Queues a failed turn of this lane once more; False where there is no such turn."""
     compactor: Compactor
     corrections: Corrections
+    own_dialogues: Dialogues
     token_budget: TokenBudget
 
     @property
     def sessions(self) -> VisibleSessions:
         """The Sessions that may be shown."""
         return VisibleSessions(self.lifecycle.sessions, self.lifetime, self.lifecycle.clock)
+
+    @property
+    def dialogues(self) -> VisibleDialogues:
+        """The dialogues that may be listed, opened, renamed and erased."""
+        steps = self.lifecycle
+        return VisibleDialogues(self.own_dialogues, steps.archive, self.lifetime, steps.clock)
 
 
 def commands(parts: CommandDependencies) -> Mapping[str, Command]:
@@ -60,6 +69,7 @@ def commands(parts: CommandDependencies) -> Mapping[str, Command]:
         "new": partial(new, parts.lifecycle),
         "reset": partial(reset, parts.lifecycle),
         "stop": stop,
+        "sessions": partial(show_sessions, parts.dialogues),
         "context": partial(show_context, parts.sessions, parts.compactor),
         "usage": partial(show_usage, parts.sessions, parts.token_budget),
     }

@@ -26,7 +26,7 @@ from bot.inbox import Entry, Inbox, Kind
 from bot.ops.logs import whereabouts
 from bot.owner import Lane, Owner, Place
 from bot.ports import Clock, Json
-from bot.telegram.commands.names import COMMANDS, Command
+from bot.telegram.commands.names import CANCELLING_PRESSES, COMMANDS, Command
 from bot.telegram.inbound.identity import Refusal, Sender, Stop, identify, inviter, stop_of
 from bot.telegram.inbound.incoming_rate import Arrival, IncomingRate
 from bot.telegram.inbound.parsing import Account, command_of, gathers, kind_of
@@ -182,11 +182,11 @@ class Receiver:
 
     def _admitted(self, update: Update, sender: Sender, kind: Kind) -> Entry | None:
         command = self._command(update) if kind == "command" else None
-        ends_turn = command is not None and command.cancels
+        ends_turn = _is_cancelling_press(update) or (command is not None and command.cancels)
         if self._gate.rate.admits(
             sender.owner, Arrival(update.update_id, kind, ends_turn, _sent_at(update))
         ):
-            return self._entry(update, sender, kind, command)
+            return self._entry(update, sender, kind, command, cancels=ends_turn)
         self._refuse(update, sender, "too_fast")
         return None
 
@@ -196,16 +196,29 @@ class Receiver:
         )
         return COMMANDS.get(command_text.name) if command_text is not None else None
 
-    def _entry(self, update: Update, sender: Sender, kind: Kind, command: Command | None) -> Entry:
+    def _entry(
+        self,
+        update: Update,
+        sender: Sender,
+        kind: Kind,
+        command: Command | None,
+        *,
+        cancels: bool,
+    ) -> Entry:
         return Entry(
             id=update.update_id,
             lane=Lane(sender.owner, sender.place, aside=command is not None and command.aside),
             kind=kind,
             update=_as_it_waits(update),
             received_at=self._clock.now(),
-            cancels=command is not None and command.cancels,
+            cancels=cancels,
             gathers=kind == "content" and gathers(update),
         )
+
+
+def _is_cancelling_press(update: Update) -> bool:
+    query = update.callback_query
+    return query is not None and (query.data or "").partition(":")[0] in CANCELLING_PRESSES
 
 
 def _latest(stops: Iterable[Stop]) -> list[Stop]:

@@ -10,9 +10,21 @@ REPEAT = "repeat"
 RETRY = "retry"
 COMPACT = "compact"
 AGAIN = "again"
+OPEN = "open"
+RENAME = "rename"
+DELETE = "delete"
+ERASE = "erase"
+PAGE = "page"
 
 
 def button_below(name: str, token: int | str, language: Language) -> InlineKeyboardMarkup:
     """The one button below a message."""
-    label = text(f"button_{name}", language)
-    return InlineKeyboardMarkup([[InlineKeyboardButton(label, callback_data=f"{name}:{token}")]])
+    return InlineKeyboardMarkup([[button(name, token, language)]])
+
+
+def button(
+    name: str, token: int | str, language: Language, *, label: str = "", **values: str
+) -> InlineKeyboardButton:
+    """A button labelled with the text of its name, or of the key `label`."""
+    words = text(label or f"button_{name}", language, **values)
+    return InlineKeyboardButton(words, callback_data=f"{name}:{token}")

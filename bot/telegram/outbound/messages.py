@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from telegram import (
     Bot,
+    ForceReply,
     InlineKeyboardMarkup,
     InputFile,
     LinkPreviewOptions,
@@ -26,6 +27,8 @@ from bot.telegram.outbound.transport import Transport
 
 log = logging.getLogger(__name__)
 
+Markup = InlineKeyboardMarkup | ForceReply
+"""What may stand below a message that is sent; a message that is edited takes buttons only."""
 NO_LINK_PREVIEW = LinkPreviewOptions(is_disabled=True)
 """Otherwise Telegram fetches the first address of an answer by itself, though nobody has opened it:
 one that was planted in a prompt would be called.
@@ -47,7 +50,7 @@ class Messages:
         chunk: Chunk,
         *,
         reply_to: int | None = None,
-        markup: InlineKeyboardMarkup | None = None,
+        markup: Markup | None = None,
     ) -> int | None:
         """Send one message; its id, or None where it is unknown whether it arrived.
 
@@ -157,7 +160,7 @@ class Messages:
 
 
 async def _send(
-    bot: Bot, outgoing: Outgoing, reply_to: int | None, markup: InlineKeyboardMarkup | None = None
+    bot: Bot, outgoing: Outgoing, reply_to: int | None, markup: Markup | None = None
 ) -> int:
     question = None
     if reply_to is not None:
@@ -174,7 +177,7 @@ async def _send_text(
     bot: Bot,
     outgoing: Outgoing,
     question: ReplyParameters | None,
-    markup: InlineKeyboardMarkup | None,
+    markup: Markup | None,
 ) -> Message:
     return await bot.send_message(
         outgoing.chat_id,
@@ -192,7 +195,7 @@ async def _send_document(
     outgoing: Outgoing,
     document: InputFile,
     question: ReplyParameters | None,
-    markup: InlineKeyboardMarkup | None,
+    markup: Markup | None,
 ) -> Message:
     return await bot.send_document(
         outgoing.chat_id,

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from telegram import InlineKeyboardMarkup
+from telegram import ForceReply, InlineKeyboardMarkup
 
 from bot.aio import cancel_and_wait
 from bot.inbox import Record
@@ -127,6 +127,14 @@ class TelegramReply:
                     await self._messages.send(
                         self._place, chunk, reply_to=self._asked(), markup=below
                     )
+
+    async def ask(self, words: str) -> int | None:
+        """Ask for words, with the person's keyboard opened for a reply; the id of the message."""
+        async with self._messages.transport.chat_lock(self._place):
+            self._require_lease()
+            return await self._messages.send(
+                self._place, Chunk(words), markup=ForceReply(selective=True)
+            )
 
     async def replace(
         self, message_id: int, words: str, markup: InlineKeyboardMarkup | None = None
