@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from bot.owner import Lane
-from bot.ports import Correction, Json, UsageMeter
+from bot.ports import Correction, Json, TitlePrompt, UsageMeter
 
 Kind = Literal["content", "command", "press", "edit"]
 State = Literal["done", "failed", "budget", "cancelled", "dead", "refused", "offered"]
@@ -40,9 +40,7 @@ class Entry:
     update: Json
     received_at: datetime
     cancels: bool = False
-    """Ends the running turn of its lane and overtakes what waits before it: `/new`, `/reset`,
-    `/stop`.
-    """
+    """Ends the running turn of its lane and overtakes what waits before it: `/new`, `/stop`."""
     gathers: bool = False
     """More is likely to follow at once: a piece of a long paste or of an album, a forward."""
     sent: int = 0
@@ -195,14 +193,6 @@ class Effect:
     tool: str
     arguments: str
     result: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TitlePrompt:
-    """A message of the bot that asked for the title of a Session, to be sent in reply to it."""
-
-    message: int
-    session_id: str
 
 
 class Record(Protocol):

@@ -13,6 +13,7 @@ from bot.ports.dialogues import (
     DialoguePage,
     Dialogues,
     Overview,
+    TitlePrompt,
 )
 from bot.ports.files import Files, Transcribe
 from bot.ports.model import (
@@ -58,6 +59,7 @@ __all__ = [
     "Request",
     "Reservation",
     "SessionStore",
+    "TitlePrompt",
     "TokenRatio",
     "TokenRatioStore",
     "Transcribe",

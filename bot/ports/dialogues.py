@@ -32,6 +32,14 @@ class Overview:
 
 
 @dataclass(frozen=True, slots=True)
+class TitlePrompt:
+    """A message of the bot that asked for the title of a Session, to be sent in reply to it."""
+
+    message: int
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cursor:
     """Where a page begins: beside the Session last active `at`, whose id starts with `id_start`.
 

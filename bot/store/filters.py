@@ -16,8 +16,10 @@ from bot.owner import Owner, Place
 from bot.ports import Cursor
 from bot.session import Alive, Lifetime
 
+Filter = dict[str, Any]
 
-def owned(owner: Owner, **equal: str | int | None) -> dict[str, Any]:
+
+def owned(owner: Owner, **equal: str | int | None) -> Filter:
     """What belongs to `owner` and has these values."""
     if not isinstance(owner, Owner):
         raise TypeError(f"an Owner is needed, not {type(owner).__name__}")
@@ -27,26 +29,26 @@ def owned(owner: Owner, **equal: str | int | None) -> dict[str, Any]:
     return {"ownerId": owner.id, **equal}
 
 
-def owner_document(owner: Owner) -> dict[str, Any]:
+def owner_document(owner: Owner) -> Filter:
     """The one document about `owner`."""
     return {"_id": owned(owner)["ownerId"]}
 
 
-def on_day(owner: Owner, at: datetime) -> dict[str, Any]:
+def on_day(owner: Owner, at: datetime) -> Filter:
     """What `owner` has used on the day of this moment."""
     return owned(owner) | {
         "day": at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     }
 
 
-def active(owner: Owner, place: Place) -> dict[str, Any]:
+def active(owner: Owner, place: Place) -> Filter:
     """The active Session of an Owner in a Place; the literal status is what makes its index
     usable.
     """
     return owned(owner, chatId=place.chat_id, threadId=place.thread_id, status="active")
 
 
-def alive(lifetime: Lifetime, at: datetime, now: datetime) -> dict[str, Any]:
+def alive(lifetime: Lifetime, at: datetime, now: datetime) -> Filter:
     """Sessions that are not over: the one rule, part of each query that shows anything of them.
 
     Idleness is measured at `at`, which may be when a message was sent, age at `now`.
@@ -58,14 +60,14 @@ def alive(lifetime: Lifetime, at: datetime, now: datetime) -> dict[str, Any]:
     return {"$or": [idle | young, resumable | young]}
 
 
-def visible_notes(owner: Owner, place: Place, **equal: str) -> dict[str, Any]:
+def visible_notes(owner: Owner, place: Place, **equal: str) -> Filter:
     """An Owner's Notes that may be seen in a Place: a group's own, or (chat null) the private
     ones.
     """
     return owned(owner, chatId=None if place.is_private else place.chat_id, **equal)
 
 
-def seen_from(owner: Owner, place: Place) -> dict[str, Any]:
+def seen_from(owner: Owner, place: Place) -> Filter:
     """The Sessions of any status that may be read in a Place: in private all of the Owner's, in a
     group its own.
     """
@@ -76,19 +78,17 @@ def seen_from(owner: Owner, place: Place) -> dict[str, Any]:
     )
 
 
-def dialogue(owner: Owner, place: Place, session_id: str, unless_over: Alive) -> dict[str, Any]:
+def dialogue(owner: Owner, place: Place, session_id: str, unless_over: Alive) -> Filter:
     """One Session that may be seen from a Place and is not over, by an id that is no authority."""
     at = unless_over.at
     lives = alive(unless_over.lifetime, at, at)
     return seen_from(owner, place) | owned(owner, _id=session_id) | lives
 
 
-def listed(
-    owner: Owner, place: Place, unless_over: Alive, cursor: Cursor | None = None
-) -> dict[str, Any]:
+def listed(owner: Owner, place: Place, unless_over: Alive, cursor: Cursor | None = None) -> Filter:
     """The Sessions a list shows, from the cursor on; the limits of `lastActive` bound its index."""
     at, lifetime = unless_over.at, unless_over.lifetime
-    span: dict[str, Any] = {"$gte": at - lifetime.idle - lifetime.resume}
+    span: Filter = {"$gte": at - lifetime.idle - lifetime.resume}
     conditions = [alive(lifetime, at, at)]
     if cursor is not None:
         beyond, reach = ("$gt", "$gte") if cursor.newer else ("$lt", "$lte")
@@ -107,14 +107,14 @@ def edge(cursor: Cursor) -> str:
     return f"{cursor.id_start}g" if cursor.newer else cursor.id_start
 
 
-def id_in(owner: Owner, field: str, ids: Sequence[str]) -> dict[str, Any]:
+def id_in(owner: Owner, field: str, ids: Sequence[str]) -> Filter:
     """What belongs to `owner` and has one of these ids in `field`."""
     for one in ids:
         owned(owner, **{field: one})
     return owned(owner) | {field: {"$in": list(ids)}}
 
 
-def text_matches(wanted: Sequence[str], content: str) -> dict[str, Any]:
+def text_matches(wanted: Sequence[str], content: str) -> Filter:
     """Content whose texts have all `wanted` words or parts of words in them, in any case; each
     taken literally.
     """

@@ -18,9 +18,9 @@ from datetime import datetime
 from itertools import count
 from typing import Literal
 
-from bot.inbox import Batch, Claim, Effect, Entry, State, TitlePrompt
+from bot.inbox import Batch, Claim, Effect, Entry, State
 from bot.owner import Lane
-from bot.ports import Clock
+from bot.ports import Clock, TitlePrompt
 from bot.store.batches import next_batch
 
 IDS_REMEMBERED = 100_000

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from pymongo.asynchronous.collection import AsyncCollection
 
-from bot.inbox import Claim, TitlePrompt
+from bot.inbox import Claim
+from bot.ports import TitlePrompt
 from bot.store.documents import Document
 from bot.store.mongo.driver_gate import DriverGate
 
