@@ -10,6 +10,7 @@ EDGES = {
     "bot/telegram/outbound/formatting.py": "an answer that cannot be formatted goes out plain, "
     "also where the parser panics",
     "bot/telegram/outcomes.py": "translates every error into one sentence for the person",
+    "bot/telegram/inbound/lenient.py": "the library has no error of its own for what it cannot read",
     "bot/telegram/inbound/parsed_batch.py": "one unreadable update must not stop its lane",
     "bot/telegram/inbound/poller.py": "whatever Telegram answers, polling goes on",
     "bot/telegram/inbound/receiver.py": "one bad update must not stop the intake",

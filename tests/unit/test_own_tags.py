@@ -10,6 +10,7 @@ from html import unescape
 import pytest
 
 from bot.agent.echoes import EchoFilter, without_echoes
+from bot.content import text_block, words
 from bot.own_tags import OWN_TAGS, escape_all, escape_tags
 from tests.costs import assert_linear
 
@@ -109,7 +110,7 @@ ECHOES = {
 @pytest.mark.parametrize(("written", "shown"), ECHOES.values(), ids=ECHOES)
 def test_a_tag_that_the_model_repeats_is_neither_shown_nor_stored(written, shown):
     """C139. However the answer is cut into pieces on its way."""
-    assert without_echoes({"type": "text", "text": written})["text"] == shown
+    assert words([without_echoes(text_block(written))]) == shown
     dice = random.Random(7)
     for _ in range(50):
         echoes, out, at = EchoFilter(), "", 0

@@ -8,9 +8,9 @@ import pytest
 from telegram import Update
 
 from bot.content import clean
+from bot.telegram.inbound.fields import UNREADABLE
 from bot.telegram.inbound.parsing import (
     ALWAYS_SAID,
-    UNREADABLE,
     Account,
     CommandText,
     command_of,

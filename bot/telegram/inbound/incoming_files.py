@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from telegram import Audio, Document, Message, PhotoSize, Voice
+from telegram import Audio, Document, ExternalReplyInfo, Message, PhotoSize, Voice
 
 from bot.content import FileBlock
 from bot.telegram.inbound.files import MAX_BYTES
@@ -43,7 +43,11 @@ _AUDIO_ENDINGS = frozenset(
 )
 
 
-def file_blocks(message: Message) -> FileBlock | None:
+Carrier = Message | ExternalReplyInfo
+"""A message, or what Telegram tells of one in another chat that is answered."""
+
+
+def file_blocks(message: Carrier) -> FileBlock | None:
     """The file of a message; None where it has none that can be read."""
     if is_too_large(message) or message.animation:
         return None
@@ -61,18 +65,18 @@ def file_blocks(message: Message) -> FileBlock | None:
     if isinstance(file, Audio | Voice):
         # The attribute warns of a type that it will have one day; on the wire it is a number.
         block["seconds"] = file.to_dict()["duration"]
-    if message.media_group_id:
+    if isinstance(message, Message) and message.media_group_id:
         block["album"] = message.media_group_id
     return block
 
 
-def is_too_large(message: Message) -> bool:
+def is_too_large(message: Carrier) -> bool:
     """Whether Telegram does not let a bot fetch it."""
     file = message.document or message.audio or message.voice
     return file is not None and (file.file_size or 0) > MAX_BYTES
 
 
-def _found(message: Message) -> tuple[PhotoSize | Document | Audio | Voice | None, str, str]:
+def _found(message: Carrier) -> tuple[PhotoSize | Document | Audio | Voice | None, str, str]:
     """The file, its kind (empty where nobody can read it) and its name."""
     if message.photo:
         return _largest_useful(message.photo), "picture", ""

@@ -15,6 +15,7 @@ from bot.inbox import Batch, Entry
 from bot.ops.logs import whereabouts
 from bot.owner import Lane
 from bot.telegram.inbound.identity import Sender, identify
+from bot.telegram.inbound.lenient import as_update
 from bot.telegram.inbound.parsing import Reading, read
 from bot.texts import Language
 
@@ -74,7 +75,7 @@ def parse(batch: Batch) -> ParsedBatch | None:
 def _parse(entry: Entry) -> tuple[Update, Sender] | None:
     """The update and its sender; None where that is not the Owner of the entry's lane."""
     try:
-        update = Update.de_json(dict(entry.update))
+        update = as_update(entry.update)
         sender = identify(update)
     except Exception as error:  # noqa: BLE001 - after a change of library an old entry may be unreadable
         log.warning("update %d can no longer be read: %s", entry.id, whereabouts(error))

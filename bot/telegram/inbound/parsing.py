@@ -19,32 +19,15 @@ from itertools import pairwise
 
 from telegram import Message, MessageEntity, Update
 
-from bot.content import Block, text_block, words
+from bot.content import Block, words
 from bot.inbox import Kind
-from bot.own_tags import escape_tags
 from bot.ports import Part, Question
-from bot.telegram.inbound.describe_message import describe_message, origin
-from bot.telegram.inbound.incoming_files import file_blocks, is_too_large
+from bot.telegram.inbound.message_content import content_of, says, text_of, texts, unreadable
 from bot.telegram.utf16 import utf16_len
 
 PASTE_UNITS = 3900
 PASTE_WITHIN = timedelta(seconds=5)
-QUOTE_CHARS = 1000
 
-UNREADABLE = {
-    "video": "unreadable_video",
-    "video_note": "unreadable_video",
-    "animation": "unreadable_animation",  # before "document": Telegram sends both for one animation
-    "document": "unreadable_document",
-    "story": "unreadable_other",
-    "game": "unreadable_other",
-    "paid_media": "unreadable_other",
-    "live_photo": "unreadable_other",
-}
-"""Which field of a message means a kind we cannot read, and the sentence that says so. What is
-neither text nor a file nor here, and cannot be described, is no utterance at all: somebody joined,
-a title changed, a message was pinned.
-"""
 ALWAYS_SAID = {"unreadable_document", "file_too_large"}
 """Also where there are words beside it: who sends such a file believes that it is read."""
 
@@ -125,8 +108,8 @@ def read(updates: Sequence[Update]) -> Reading:
     messages = [
         (update.update_id, update.message) for update in updates if update.message is not None
     ]
-    said = {message.media_group_id for _, message in messages if _text_of(message)} - {None}
-    contents = [_content_of(message) for _, message in messages]
+    said = {message.media_group_id for _, message in messages if text_of(message)} - {None}
+    contents = [content_of(message) for _, message in messages]
     for at, ((_, earlier), (_, later)) in enumerate(pairwise(messages), start=1):
         if _continues(earlier, later):
             # The last piece carries the whole: if the first ones were answered before a crash,
@@ -139,40 +122,21 @@ def read(updates: Sequence[Update]) -> Reading:
     unread = [
         key
         for _, message in messages
-        if (key := _unreadable(message)) and _is_said(key, message, said)
+        if (key := unreadable(message)) and _is_said(key, message, said)
     ]
-    is_question = any(_says(message) for _, message in messages)
+    is_question = any(says(message) for _, message in messages)
     return Reading(Question(parts) if is_question else None, tuple(dict.fromkeys(unread)))
-
-
-def _says(message: Message) -> bool:
-    """Whether there is anything in it that can be read."""
-    return bool(_text_of(message) or describe_message(message) or file_blocks(message))
 
 
 def _is_said(key: str, message: Message, said: Container[str | None]) -> bool:
     """Whether its person is told: not where the model answers the words beside it, and knows what
     it cannot see.
     """
-    return key in ALWAYS_SAID or not (_says(message) or message.media_group_id in said)
-
-
-def _text_of(message: Message) -> str:
-    """Its text or caption; empty when that is blank."""
-    said = message.text or message.caption or ""
-    return said if said.strip() else ""
+    return key in ALWAYS_SAID or not (says(message) or message.media_group_id in said)
 
 
 def _says_something(message: Message) -> bool:
-    return _says(message) or _unreadable(message) is not None
-
-
-def _unreadable(message: Message) -> str | None:
-    if file_blocks(message) is not None:
-        return None
-    if is_too_large(message):
-        return "file_too_large"
-    return next((key for field, key in UNREADABLE.items() if getattr(message, field)), None)
+    return says(message) or unreadable(message) is not None
 
 
 def _names_command(message: Message) -> bool:
@@ -213,54 +177,6 @@ def _mentions(account: Account, message: Message) -> bool:
     )
 
 
-def _content_of(message: Message) -> tuple[Block, ...]:
-    """What the model reads of a message: what it answers, whom it comes from, what it carries, its
-    words.
-    """
-    files = [file] if (file := file_blocks(message)) else []
-    said = [describe_message(message), _unseen(message)]
-    before = [*_texts(_quote(message)), *_quoted_file(message), *_texts(origin(message), *said)]
-    return (*before, *files, *_texts(_text_of(message)))
-
-
-def _texts(*texts: str) -> list[Block]:
-    """The texts that say something; none of them can write a tag of ours."""
-    return [text_block(escape_tags(text)) for text in texts if text]
-
-
-def _unseen(message: Message) -> str:
-    key = _unreadable(message)
-    kind = {"file_too_large": "file", "unreadable_other": "something"}.get(
-        key or "", (key or "").partition("_")[2]
-    )
-    return f"[{kind} attached; you cannot open it]" if kind else ""
-
-
-def _quoted_file(message: Message) -> list[Block]:
-    """The file of the message that is answered: "what is this?" is asked about a picture sent
-    before.
-    """
-    file = file_blocks(message.reply_to_message) if message.reply_to_message else None
-    if file is None:
-        return []
-    file.pop("album", None)
-    return [text_block("[it answers a message with this file:]"), file]
-
-
-def _quote(message: Message) -> str:
-    """What the message replies to, marked as a quotation line by line."""
-    to = message.reply_to_message
-    quoted = (
-        message.quote.text
-        if message.quote
-        else (to.text or to.caption or describe_message(to))
-        if to
-        else ""
-    )
-    shortened = quoted if len(quoted) <= QUOTE_CHARS else f"{quoted[:QUOTE_CHARS]}…"
-    return "\n".join(f"> {line}" for line in shortened.strip().splitlines())
-
-
 def _continues(earlier: Message, later: Message) -> bool:
     return (
         utf16_len(earlier.text or "") >= PASTE_UNITS
@@ -273,4 +189,4 @@ def _continues(earlier: Message, later: Message) -> bool:
 
 def _joined(first: tuple[Block, ...], second: tuple[Block, ...]) -> tuple[Block, ...]:
     """The pieces as one text. A tag of ours may have been cut in two between them."""
-    return (*first[:-1], *_texts(words((*first[-1:], *second))))
+    return (*first[:-1], *texts(words((*first[-1:], *second))))

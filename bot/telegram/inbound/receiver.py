@@ -29,6 +29,7 @@ from bot.ports import Clock, Json
 from bot.telegram.commands.names import CANCELLING_PRESSES, COMMANDS, Command
 from bot.telegram.inbound.identity import Refusal, Sender, Stop, identify, inviter, stop_of
 from bot.telegram.inbound.incoming_rate import Arrival, IncomingRate
+from bot.telegram.inbound.lenient import as_update
 from bot.telegram.inbound.parsing import Account, command_of, gathers, kind_of
 from bot.texts import Language
 
@@ -58,7 +59,7 @@ def _sender_of(stored: Json) -> Sender | None:
 def told_by(raw: Json, read: Callable[[Update], T]) -> T | None:
     """What `read` finds in an update; None where it cannot be read."""
     try:
-        return read(Update.de_json(clean(dict(raw))))
+        return read(as_update(clean(raw)))
     except Exception as error:  # noqa: BLE001 - one bad update must stop neither its lane nor the intake
         log.warning(
             "update %d could not be read and is dropped: %s",
