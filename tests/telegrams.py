@@ -9,7 +9,7 @@ import pytest
 
 from bot.ops.clock import ManualClock
 from bot.standins.telegram.server import TelegramServer
-from bot.telegram.connection import application
+from bot.telegram.connection import bot_at
 
 PENALTIES_WARN = pytest.mark.filterwarnings(
     "ignore:.*attribute `retry_after` will be:DeprecationWarning"
@@ -43,6 +43,6 @@ class Naps:
 async def telegram():
     """A server, and the bot as the program makes it."""
     async with TelegramServer(clock=ManualClock()) as server:
-        bot = application(server.token, server.url).bot
+        bot = bot_at(server.url, server.token)
         async with bot:
             yield server, bot

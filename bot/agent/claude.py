@@ -12,7 +12,7 @@ import asyncio
 import logging
 import math
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -95,7 +95,7 @@ class Claude:
             base_url=endpoint.url,
             max_retries=0,
             timeout=httpx2.Timeout(silence_seconds, connect=CONNECT_SECONDS),
-            default_headers=_credential(endpoint),
+            default_headers=_credential(endpoint),  # type: ignore[arg-type]  # it takes its own Omit, too
             http_client=anthropic.DefaultAioHttpClient(verify=tls_context()),
         )
 
@@ -190,7 +190,7 @@ class Claude:
         return events
 
 
-def _credential(endpoint: Endpoint) -> Any:
+def _credential(endpoint: Endpoint) -> Mapping[str, str | anthropic.Omit] | None:
     """One header and never two: some servers refuse both together."""
     if endpoint.credential == "bearer":
         return None

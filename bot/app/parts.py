@@ -41,7 +41,7 @@ from bot.ports import Clock
 from bot.session import Alive, Lifetime
 from bot.settings import Settings
 from bot.store.mongo.store import Store, connect
-from bot.telegram.connection import application
+from bot.telegram.connection import bot_at
 from bot.telegram.inbound.files import TelegramFiles
 from bot.tokens import Tokens
 from bot.turn import TurnRunner
@@ -84,7 +84,7 @@ def expire_after(settings: Settings) -> int:
 @asynccontextmanager
 async def connected_bot(settings: Settings) -> AsyncIterator[Bot]:
     """The bot's side of Telegram, once Telegram knows it by its token."""
-    bot = application(settings.telegram_bot_token.get_secret_value(), settings.telegram_api_url).bot
+    bot = bot_at(settings.telegram_api_url, settings.telegram_bot_token.get_secret_value())
     try:
         try:
             await bot.initialize()

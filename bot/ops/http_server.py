@@ -12,7 +12,7 @@ import asyncio
 import errno
 import logging
 from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import Self, cast
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -64,11 +64,7 @@ class HttpServer:
         """Once open, the port in use: 0 asks for any free one."""
         self._host = host
         self._setting = setting
-        self._options: dict[str, Any] = {
-            "access_log": None,
-            "keepalive_timeout": idle,
-            "lingering_time": LINGERING_SECONDS,
-        }
+        self._idle = idle
         self._open: dict[Connection, asyncio.Transport] = {}
         self._working: set[object] = set()
         self._line = asyncio.Lock()
@@ -112,12 +108,7 @@ class HttpServer:
         self._open.pop(connection, None)
 
     def _accept(self) -> Connection:
-        return Connection(
-            self,
-            cast("web.Server", self._runner.server),
-            loop=asyncio.get_running_loop(),
-            **self._options,
-        )
+        return Connection(self, cast("web.Server", self._runner.server), self._idle)
 
     @web.middleware
     async def _bound(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -149,8 +140,14 @@ class Connection(web.RequestHandler):
 
     __slots__ = ("_counted_by",)
 
-    def __init__(self, counted_by: HttpServer, manager: web.Server, **options: Any) -> None:
-        super().__init__(manager, **options)
+    def __init__(self, counted_by: HttpServer, manager: web.Server, idle: float) -> None:
+        super().__init__(
+            manager,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type]  # so does web.run_app: no line for each answer
+            keepalive_timeout=idle,
+            lingering_time=LINGERING_SECONDS,
+        )
         self._counted_by = counted_by
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -160,7 +157,7 @@ class Connection(web.RequestHandler):
         transport.max_size = READ_BYTES  # type: ignore[attr-defined]
         super().connection_made(transport)
 
-    def log_exception(self, *args: Any, **options: Any) -> None:
+    def log_exception(self, *args: object, **options: object) -> None:
         """Log what failed here; of a request that cannot be read, no more than a line at DEBUG.
 
         Anybody can send such a request, and a traceback for each would fill the operator's disk.

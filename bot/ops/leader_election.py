@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from bot.aio import cancel_and_wait
 from bot.errors import StoreError, StoreUnavailable
@@ -24,13 +24,17 @@ class Lease(Protocol):
 
 
 async def run_while_leader(
-    lease: Lease, work: Callable[[], Awaitable[Any]], leading: asyncio.Event, *, pause: float = 1.0
+    lease: Lease,
+    work: Callable[[], Awaitable[object]],
+    leading: asyncio.Event,
+    *,
+    pause: float = 1.0,
 ) -> None:
     """Run `work`, and set `leading`, whenever the lease is ours.
 
     The lease is renewed every `pause` seconds, well within its length.
     """
-    running: asyncio.Future[Any] | None = None
+    running: asyncio.Future[object] | None = None
     try:
         while True:
             is_ours = await _taken(lease)
@@ -67,7 +71,7 @@ async def _dropped(lease: Lease) -> None:
         log.info("the lease could not be given up and will run out: %s", failure)
 
 
-async def _within(pause: float, running: asyncio.Future[Any] | None) -> None:
+async def _within(pause: float, running: asyncio.Future[object] | None) -> None:
     """Wait, and raise the failure of work that should never end."""
     if running is None:
         await asyncio.sleep(pause)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, SecretStr
 
@@ -57,7 +57,7 @@ def _servers(value: object) -> object:
     return servers
 
 
-def _server(told: Any) -> McpServer:
+def _server(told: object) -> McpServer:
     if (
         not isinstance(told, dict)
         or not _WANTED <= told.keys() <= _POSSIBLE
@@ -74,7 +74,7 @@ def _server(told: Any) -> McpServer:
     return McpServer(told["name"], SecretStr(told["url"]), token, tuple(told.get("tools", ())))
 
 
-def _is_text(field: tuple[str, Any]) -> bool:
+def _is_text(field: tuple[str, object]) -> bool:
     name, value = field
     texts = value if name == "tools" and isinstance(value, list) else [value]
     return bool(texts) and all(isinstance(text, str) and text.strip() for text in texts)

@@ -14,13 +14,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator
 
 _KEY = re.compile(r"[a-z0-9_-]{1,32}", re.ASCII)
 _NAME_CHARS = 40
-_WANTED = {"name", "prompt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +46,17 @@ def _read(path: Path) -> Mapping[str, Persona]:
     return {key: _persona(table) for key, table in tables.items()}
 
 
-def _persona(table: Any) -> Persona:
-    is_table = isinstance(table, dict) and table.keys() == _WANTED
-    if not is_table or not all(isinstance(text, str) and text.strip() for text in table.values()):
+def _persona(table: object) -> Persona:
+    match table:
+        case {"name": str(name), "prompt": str(prompt), **others} if not others:
+            persona = Persona(name.strip(), prompt.strip())
+        case _:
+            persona = Persona("", "")
+    if not persona.name or not persona.prompt:
         raise ValueError('holds a persona that is not exactly name = "…" and prompt = "…"')
-    if len(table["name"]) > _NAME_CHARS:
+    if len(persona.name) > _NAME_CHARS:
         raise ValueError(f"holds a persona whose name is longer than {_NAME_CHARS} characters")
-    return Persona(table["name"].strip(), table["prompt"].strip())
+    return persona
 
 
 Personas = Annotated[Mapping[str, Persona], BeforeValidator(_personas)]

@@ -5,9 +5,9 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import ErrorDetails
 
 Model = type[BaseModel]
@@ -43,9 +43,9 @@ def _bounds(model: Model, name: str) -> str:
     return f"{schema['minimum']} to {schema['maximum']}" if "minimum" in schema else ""
 
 
-def _schema(model: Model, name: str) -> dict[str, Any]:
+def _schema(model: Model, name: str) -> JsonSchemaValue:
     """The JSON schema of a variable; of one that may be unset, what it is when it is set."""
-    schema: dict[str, Any] = model.model_json_schema()["properties"][name]
+    schema: JsonSchemaValue = model.model_json_schema()["properties"][name]
     first, *_ = schema.get("anyOf", [{}])
     return schema | first if "minimum" in first else schema
 

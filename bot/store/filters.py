@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from bot.owner import Owner, Place
 from bot.ports import Cursor
 from bot.session import Alive, Lifetime
 
-Filter = dict[str, Any]
+Filter = dict[str, object]
+"""A query, or a part of one."""
 
 
 def owned(owner: Owner, **equal: str | int | None) -> Filter:
@@ -29,16 +29,20 @@ def owned(owner: Owner, **equal: str | int | None) -> Filter:
     return {"ownerId": owner.id, **equal}
 
 
-def owner_document(owner: Owner) -> Filter:
+def owner_document(owner: Owner) -> dict[str, int]:
     """The one document about `owner`."""
-    return {"_id": owned(owner)["ownerId"]}
+    owned(owner)
+    return {"_id": owner.id}
 
 
 def on_day(owner: Owner, at: datetime) -> Filter:
     """What `owner` has used on the day of this moment."""
-    return owned(owner) | {
-        "day": at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    }
+    return owned(owner) | {"day": day_of(at)}
+
+
+def day_of(at: datetime) -> datetime:
+    """The day of this moment, by its first instant in UTC."""
+    return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def active(owner: Owner, place: Place) -> Filter:
@@ -126,7 +130,7 @@ def text_matches(wanted: Sequence[str], content: str) -> Filter:
     )
 
 
-def matches(content: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> bool:
+def matches(content: Sequence[Mapping[str, object]], wanted: Sequence[str]) -> bool:
     """The same about content in hand."""
     texts = [str(block["text"]) for block in content if "text" in block]
     return all(

@@ -1,7 +1,7 @@
 """Content blocks as MongoDB can hold them.
 
 A tool's `input` is stored as JSON text, so that a key the model chose (``$where``, ``a.b``, an
-empty one) is never a field name. Any other block that BSON or a later query could trip over (odd
+empty one) is never a field name. object other block that BSON or a later query could trip over (odd
 keys, integers beyond 64 bits, deep nesting) is stored whole as JSON text beside its type. Both come
 back as they were, but for what `clean` takes out of their texts.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from bot.content import Block, as_block, clean
 
@@ -31,16 +30,17 @@ def pack(block: Block) -> dict[str, object]:
     return {"type": tidy["type"], "json": json.dumps(tidy, ensure_ascii=False)}
 
 
-def unpack(stored: Mapping[str, Any]) -> Block:
+def unpack(stored: Mapping[str, object]) -> Block:
     """The block as the Messages API knows it."""
-    if "json" in stored:
-        return as_block(json.loads(stored["json"]))
-    if isinstance(stored.get("input"), str):
-        return as_block({**stored, "input": json.loads(stored["input"])})
+    match stored:
+        case {"json": str(whole)}:
+            return as_block(json.loads(whole))
+        case {"input": str(given)}:
+            return as_block({**stored, "input": json.loads(given)})
     return as_block(dict(stored))
 
 
-def weight(value: Any) -> int:
+def weight(value: object) -> int:
     """About as many bytes as BSON needs for `value`: cheap, and within a tenth for what a dialogue
     holds.
     """
@@ -53,7 +53,7 @@ def weight(value: Any) -> int:
     return 8
 
 
-def _is_plain(value: Any, depth: int) -> bool:
+def _is_plain(value: object, depth: int) -> bool:
     if depth == 0:
         return False
     if isinstance(value, dict):

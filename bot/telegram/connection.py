@@ -11,11 +11,10 @@ from __future__ import annotations
 import ssl
 from functools import cache
 from http import HTTPStatus
-from typing import Any
 
 import httpx
+from telegram import Bot
 from telegram.error import NetworkError
-from telegram.ext import Application, ApplicationBuilder
 from telegram.request import HTTPXRequest
 
 from bot.errors import FileGone, FileTooLarge, FileUnavailable
@@ -25,18 +24,14 @@ POOL_SECONDS = 10
 CONNECTIONS = 256
 
 
-def application(token: str, api_url: str) -> Application[Any, Any, Any, Any, Any, Any]:
-    """The library's application for our own receiver: it owns the connections, not the updates."""
-    return (
-        ApplicationBuilder()
-        .token(token)
-        .base_url(f"{api_url}/bot")
-        .base_file_url(f"{api_url}/file/bot")
-        .updater(None)
-        .job_queue(None)
-        .request(Connection(CONNECTIONS, POOL_SECONDS))
-        .get_updates_request(Connection(1))
-        .build()
+def bot_at(api_url: str, token: str) -> Bot:
+    """The bot of this token, over connections of its own: one of them for updates alone."""
+    return Bot(
+        token,
+        base_url=f"{api_url}/bot",
+        base_file_url=f"{api_url}/file/bot",
+        request=Connection(CONNECTIONS, POOL_SECONDS),
+        get_updates_request=Connection(1),
     )
 
 
@@ -76,7 +71,7 @@ class Connection(HTTPXRequest):
         return bytes(got)
 
     @staticmethod
-    def parse_json_payload(payload: bytes) -> dict[str, Any]:
+    def parse_json_payload(payload: bytes) -> dict[str, object]:
         """An answer of the Bot API. Raises NetworkError for anything else."""
         answer = read_json(payload)
         if not isinstance(answer, dict) or (

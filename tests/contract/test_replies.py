@@ -14,7 +14,7 @@ from bot.errors import ChatBusy, ChatUnreachable, DeliveryError, LaneLost
 from bot.owner import Place
 from bot.standins.telegram.faults import Fault
 from bot.store.memory.inbox import MemoryRecord
-from bot.telegram.connection import application
+from bot.telegram.connection import bot_at
 from bot.telegram.outbound.limiter import Limiter
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.replies import TelegramReply
@@ -351,7 +351,7 @@ async def test_what_cannot_have_arrived_is_tried_again_and_given_up_for_now(naps
     """Nobody listens at this address: the lane is given back, and the message waits in the
     inbox.
     """
-    bot = application("1:x", "http://127.0.0.1:9").bot
+    bot = bot_at("http://127.0.0.1:9", "1:x")
     messages = Messages(Transport(bot, sleep=naps, limiter=Limiter(naps.now)))
     await bot.request.initialize()
     try:

@@ -7,7 +7,7 @@ from datetime import datetime
 from bot.owner import Owner
 from bot.ports import Reservation
 from bot.session import Usage
-from bot.store.filters import on_day
+from bot.store.filters import day_of, owner_document
 
 
 class MemoryUsage:
@@ -38,5 +38,4 @@ class MemoryUsage:
         return self._days.get(self._key(owner, at), Usage())
 
     def _key(self, owner: Owner, at: datetime) -> tuple[int, datetime]:
-        day = on_day(owner, at)
-        return day["ownerId"], day["day"]
+        return owner_document(owner)["_id"], day_of(at)

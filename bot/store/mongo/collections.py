@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from bot.errors import StartError
 from bot.store.documents import Document
@@ -31,13 +31,21 @@ DAY = 86_400
 MAX_SECONDS = 2**31 - 1
 
 
+class IndexOptions(TypedDict, total=False):
+    """What createIndex is told besides the keys."""
+
+    unique: bool
+    partialFilterExpression: Mapping[str, object]
+    expireAfterSeconds: int
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
     """One index, by name. `options` are createIndex's."""
 
     name: str
     keys: Mapping[str, int]
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: IndexOptions = field(default_factory=IndexOptions)
 
 
 @dataclass(frozen=True, slots=True)

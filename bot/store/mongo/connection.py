@@ -8,10 +8,10 @@ left to MONGODB_URI, since its libraries are optional.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import warnings
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import pymongo
 from motor.motor_asyncio import AsyncIOMotorClient
@@ -26,9 +26,12 @@ from bot.store.mongo.driver_gate import DriverGate, is_refused
 Driver = Literal["motor", "pymongo"]
 
 PING_SECONDS = 5.0
-_CLIENTS: dict[Driver, Any] = {"motor": AsyncIOMotorClient, "pymongo": AsyncMongoClient}
+_CLIENTS: Mapping[Driver, Callable[..., object]] = {
+    "motor": AsyncIOMotorClient,
+    "pymongo": AsyncMongoClient,
+}
 _WARM = {"minPoolSize": 4}
-_OPTIONS: dict[str, Any] = {
+_OPTIONS: Mapping[str, object] = {
     "appname": "bot",
     "tz_aware": True,
     "w": "majority",
@@ -63,7 +66,7 @@ class Connection:
 
     async def close(self) -> None:
         """Give the connections back."""
-        await awaited(self.database.client.close())
+        await _closed(self.database.client.close())
 
 
 async def open_connection(uri: str, database: str, *, driver: Driver = "motor") -> Connection:
@@ -73,13 +76,10 @@ async def open_connection(uri: str, database: str, *, driver: Driver = "motor") 
     return Connection(opened, DriverGate(), _servers(uri))
 
 
-async def awaited(result: Any) -> Any:
-    """The result of a call that one driver wants awaited and the other does not (close, aggregate,
-    list_indexes).
-    """
-    return (
-        await result if inspect.isawaitable(result) and not hasattr(result, "__aiter__") else result
-    )
+async def _closed(closing: Awaitable[None] | None) -> None:
+    """Wait until a client is closed: one driver wants that awaited, the other does it at once."""
+    if closing is not None:
+        await closing
 
 
 async def _probe(uri: str, driver: Driver) -> None:
@@ -90,7 +90,7 @@ async def _probe(uri: str, driver: Driver) -> None:
     try:
         await _ping(client["admin"], _servers(uri))
     finally:
-        await awaited(client.close())
+        await _closed(client.close())
 
 
 async def _ping(database: AsyncDatabase[Document], servers: str) -> None:
@@ -106,7 +106,7 @@ async def _ping(database: AsyncDatabase[Document], servers: str) -> None:
         raise StoreUnavailable(f"MongoDB ({servers}) {fault} MONGODB_URI.") from None
 
 
-def _open_client(uri: str, driver: Driver, **options: Any) -> AsyncMongoClient[Document]:
+def _open_client(uri: str, driver: Driver, **options: object) -> AsyncMongoClient[Document]:
     """Motor is given PyMongo Async's type: the calls made here are spelled alike in both."""
     if driver == "motor":
         options["io_loop"] = asyncio.get_running_loop()

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure
@@ -137,7 +136,7 @@ async def _compared(
     ]
 
 
-def is_as_strict(found: Any, wanted: Any) -> bool:
+def is_as_strict(found: object, wanted: object) -> bool:
     """Whether these rules refuse what the wanted ones do, but for fields and values that a newer
     version knows.
     """
@@ -148,14 +147,16 @@ def is_as_strict(found: Any, wanted: Any) -> bool:
     )
 
 
-def _knows_more_fields(found: Any, wanted: Any) -> bool:
-    return isinstance(found, Mapping) and all(
-        name in found and is_as_strict(found[name], rule) for name, rule in wanted.items()
-    )
+def _knows_more_fields(found: object, wanted: object) -> bool:
+    if not isinstance(found, Mapping) or not isinstance(wanted, Mapping):
+        return False
+    return all(name in found and is_as_strict(found[name], rule) for name, rule in wanted.items())
 
 
-def _holds_all(found: Any, wanted: Any) -> bool:
-    return isinstance(found, list) and all(one in found for one in wanted)
+def _holds_all(found: object, wanted: object) -> bool:
+    if not isinstance(found, list) or not isinstance(wanted, list):
+        return False
+    return all(one in found for one in wanted)
 
 
 _KEEPS = {"properties": _knows_more_fields, "enum": _holds_all, "required": _holds_all}
@@ -195,7 +196,7 @@ async def _index_differences(
 
 
 def _compared_index(
-    database: AsyncDatabase[Document], collection: str, index: Index, has: Mapping[str, Any] | None
+    database: AsyncDatabase[Document], collection: str, index: Index, has: Document | None
 ) -> Difference | None:
     name, is_needed = f"Index {collection}.{index.name}", bool(_RELIED_ON & index.options.keys())
     if has is None:

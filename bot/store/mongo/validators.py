@@ -5,11 +5,9 @@ The dates are the point: a document whose `lastActive` is absent, null or text w
 
 from __future__ import annotations
 
-from typing import Any
-
 from bot.store.turn_documents import MAX_MESSAGES
 
-Rule = dict[str, Any]
+Rule = dict[str, object]
 
 _ID: Rule = {"bsonType": "objectId"}
 _INT: Rule = {"bsonType": ["int", "long"]}
@@ -40,7 +38,7 @@ def _list(items: Rule, **limits: int) -> Rule:
 
 
 _BLOCK: Rule = {"bsonType": "object", "required": ["type"], "properties": {"type": _TEXT}}
-_MESSAGE = {
+_MESSAGE: dict[str, Rule] = {
     "seq": _COUNT,
     "turn": _INT,
     "role": {"enum": ["user", "assistant"]},
@@ -62,13 +60,13 @@ _TASK = _record(
     steps=_list(_record(text=_TEXT, status={"enum": ["open", "doing", "done", "dropped"]})),
     facts=_list(_record(name=_TEXT, value=_TEXT)),
 )
-_USAGE = _record(
-    inputTokens=_COUNT,
-    outputTokens=_COUNT,
-    cacheReadTokens=_COUNT,
-    cacheWriteTokens=_COUNT,
-    turns=_COUNT,
-)
+_USED: dict[str, Rule] = {
+    "inputTokens": _COUNT,
+    "outputTokens": _COUNT,
+    "cacheReadTokens": _COUNT,
+    "cacheWriteTokens": _COUNT,
+    "turns": _COUNT,
+}
 
 _CONTEXT = {**_record(tokens=_COUNT, epoch=_COUNT, model=_TEXT), "required": ["tokens", "epoch"]}
 """A replica of the version before writes no model."""
@@ -89,7 +87,7 @@ SESSIONS: Rule = {
         summary=_or_null(_SUMMARY),
         task=_or_null(_TASK),
         turns=_list(_INT),
-        usage=_USAGE,
+        usage=_record(**_USED),
         context=_CONTEXT,
         compaction=_record(fails=_COUNT, nextAt=_DATE_OR_NULL, recent=_list(_DATE)),
         schemaVersion=_INT,
@@ -115,8 +113,8 @@ CHATS: Rule = {"$jsonSchema": _record(_id=_INT, movedTo=_INT)}
 _HOLDS = _list(_record(turn=_INT, tokens=_COUNT, at=_DATE))
 USAGE: Rule = {
     "$jsonSchema": {
-        **_record(_id=_ID, ownerId=_INT, day=_DATE, **_USAGE["properties"], holds=_HOLDS),
-        "required": ["_id", "ownerId", "day", *_USAGE["properties"]],
+        **_record(_id=_ID, ownerId=_INT, day=_DATE, **_USED, holds=_HOLDS),
+        "required": ["_id", "ownerId", "day", *_USED],
     }
 }
 """Where there is no budget, nothing is ever set aside."""

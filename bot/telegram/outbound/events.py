@@ -3,37 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from bot.telegram.outbound.inline import STYLES, Inline
+from pyromark.event import Event
+
+from bot.telegram.outbound.inline import STYLES, Inline, Link
 
 LINKS = frozenset({"Link", "Image"})
 
 
-def parsed(event: Any) -> tuple[str, Any]:
+def parsed(event: Event) -> tuple[str, object]:
     """Return the name of an event and its value."""
     return next(iter(event.items())) if isinstance(event, dict) else (event, None)
 
 
-def tag_of(value: Any) -> str:
+def tag_of(value: object) -> str:
     """Return the name of the element that starts or ends."""
     return next(iter(value)) if isinstance(value, dict) else str(value)
 
 
-def write_leaf(inline: Inline, name: str, value: Any) -> None:
+def text_of(value: object) -> str:
+    """Return the words of an event; empty where it has none."""
+    return value if isinstance(value, str) else ""
+
+
+def first_number(value: object) -> int | None:
+    """Return the number a list begins with; None where its items have a bullet."""
+    match value:
+        case {"List": int(number)}:
+            return number
+    return None
+
+
+def fence_of(value: object) -> str | None:
+    """Return what stands behind the fence of a block of code; None for any other element."""
+    match value:
+        case {"CodeBlock": {"Fenced": str(info)}}:
+            return info
+        case {"CodeBlock": _}:
+            return ""
+    return None
+
+
+def _link_of(value: object) -> Link | None:
+    match value:
+        case {"Link": {"dest_url": str(url), "id": str(label), "link_type": kind}}:
+            return Link(url, label, kind)
+        case {"Image": {"dest_url": str(url), "id": str(label), "link_type": kind}}:
+            return Link(url, label, kind)
+    return None
+
+
+def write_leaf(inline: Inline, name: str, value: object) -> None:
     """Write an event that has nothing inside."""
     if name == "Code":
-        inline.write_code(value)
+        inline.write_code(text_of(value))
     elif name in {"SoftBreak", "HardBreak"}:
         inline.end_line()
     else:
-        inline.write(value)
+        inline.write(text_of(value))
 
 
-def start_inline(inline: Inline, tag: str, value: Any) -> None:
+def start_inline(inline: Inline, tag: str, value: object) -> None:
     """Begin emphasis, a heading, a quotation, a link."""
-    if tag in LINKS:
-        inline.open_link(value[tag])
+    if tag in LINKS and (link := _link_of(value)) is not None:
+        inline.open_link(link)
     elif tag in STYLES:
         inline.open(STYLES[tag])
 

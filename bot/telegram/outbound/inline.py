@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from telegram import MessageEntity
@@ -36,6 +37,14 @@ def is_safe_link(url: str) -> bool:
     return parts.scheme in {"http", "https"} and _HOST.fullmatch(host) is not None
 
 
+class Link(NamedTuple):
+    """Where a link or an image leads, the label it names, and the parser's word for how."""
+
+    url: str
+    label: str
+    kind: object
+
+
 class Inline:
     """A text that grows, with its entities; of one kind inside itself only the outermost counts."""
 
@@ -49,7 +58,7 @@ class Inline:
         self._prepared = prepared
         self._units = 0
         self._open: dict[str, list[int]] = {}
-        self._links: list[tuple[Mapping[str, str], int, int]] = []
+        self._links: list[tuple[Link, int, int]] = []
         self._shown: set[str] = set()
 
     def add(self, text: str) -> None:
@@ -91,7 +100,7 @@ class Inline:
         """Go on in the next line of a paragraph."""
         self.add(f"\n{self.indent}")
 
-    def open_link(self, link: Mapping[str, str]) -> None:
+    def open_link(self, link: Link) -> None:
         """Begin a link or an image."""
         self._links.append((link, self._units, len(self.parts)))
 
@@ -101,15 +110,15 @@ class Inline:
         Where Telegram cannot open it, or should not, its address stands behind its words.
         """
         link, start, first = self._links.pop()
-        url = self._prepared.restore(link["dest_url"])
+        url = self._prepared.restore(link.url)
         label = "".join(self.parts[first:]) if not self._links else "…"
-        self.used.add(" ".join(link["id"].split()).casefold())
+        self.used.add(" ".join(link.label.split()).casefold())
         if not label.strip():
             self.add(self._prepared.restore(source))
         elif is_safe_link(url) and not self._links:
             self.entities.append(MessageEntity("text_link", start, self._units - start, url=url))
         elif url not in {label, f"mailto:{label}"} and not (
-            link["link_type"] in REFERENCES and url in self._shown
+            link.kind in REFERENCES and url in self._shown
         ):
             self.add(f" ({url})")
             self._shown.add(url)

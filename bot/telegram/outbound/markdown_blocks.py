@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import pyromark
 
-from bot.telegram.outbound.events import parsed, tag_of
+from bot.telegram.outbound.events import fence_of, parsed, text_of
 from bot.telegram.utf16 import utf16_len
 
 MAX_CODE_CHARS = 12_000
@@ -48,44 +47,40 @@ class File:
 def pieces(markdown: str) -> Iterator[str | File]:
     """The answer in order, each very long block of code as a file of its own."""
     source, at, number = markdown.encode(), 0, 0
-    for start, end, tag, code in (
+    for start, end, info, code in (
         _code_blocks(markdown) if MAX_CODE_CHARS < utf16_len(markdown) <= MAX_READ else ()
     ):
         if utf16_len(code) > MAX_CODE_CHARS:
             number += 1
             yield source[at:start].decode()
-            yield File(f"code-{number}.{_ending(tag)}", code)
+            yield File(f"code-{number}.{_ending(info)}", code)
             at = end
     yield source[at:].decode()
 
 
-def _code_blocks(markdown: str) -> Iterator[tuple[int, int, Any, str]]:
-    """Yield the place in the UTF-8 source, the kind and the code of each block that lies in nothing
-    else.
+def _code_blocks(markdown: str) -> Iterator[tuple[int, int, str, str]]:
+    """Yield the place in the UTF-8 source, the words behind the fence and the code of each block
+    that lies in nothing else.
     """
-    depth, kind = 0, None
+    depth, info = 0, None
     code: list[str] = []
     for event, span in pyromark.events_with_range(markdown):
         name, value = parsed(event)
         if name == "Start":
             depth += 1
-            kind = value["CodeBlock"] if depth == 1 and tag_of(value) == "CodeBlock" else None
+            info = fence_of(value) if depth == 1 else None
             code.clear()
         elif name == "End":
             depth -= 1
-            if kind is not None:
-                yield span["start"], span["end"], kind, "".join(code)
-                kind = None
-        elif kind is not None:
-            code.append(value)
+            if info is not None:
+                yield span["start"], span["end"], info, "".join(code)
+                info = None
+        elif info is not None:
+            code.append(text_of(value))
 
 
-def _ending(code: Any) -> str:
-    language = (
-        code["Fenced"].split()[0].lower()
-        if isinstance(code, dict) and code["Fenced"].split()
-        else ""
-    )
+def _ending(info: str) -> str:
+    language, *_ = info.lower().split() or [""]
     ending = ENDINGS.get(language, language)
     return (
         ending

@@ -9,14 +9,21 @@ an empty link stays as written, and so does a definition that nothing uses.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import pyromark
+from pyromark.event import Event, Range
 from telegram import MessageEntity
 
 from bot.telegram.outbound.dialect import RESERVED, prepare
-from bot.telegram.outbound.events import finish_inline, parsed, start_inline, tag_of, write_leaf
+from bot.telegram.outbound.events import (
+    finish_inline,
+    first_number,
+    parsed,
+    start_inline,
+    tag_of,
+    text_of,
+    write_leaf,
+)
 from bot.telegram.outbound.inline import Inline
 from bot.telegram.outbound.tables import Table
 
@@ -37,8 +44,6 @@ LEVELS = {"Item": 1, "Paragraph": 0, "Heading": 0}
 
 _LANGUAGE = re.compile(r"[\w+#./-]{1,30}")
 _MARKER = re.compile(rb"\d{1,9}([.)])")
-
-Span = Mapping[str, Any]
 
 
 class TooMuch(ValueError):
@@ -79,7 +84,7 @@ class _Walk:
         self._add_unused()
         return "".join(self._inline.parts), tuple(self._inline.entities)
 
-    def _take(self, event: Any, span: Span) -> None:
+    def _take(self, event: Event, span: Range) -> None:
         """Handle one event. What lies in a table waits until the width of the table is known."""
         name, value = parsed(event)
         tag = tag_of(value)
@@ -103,17 +108,17 @@ class _Walk:
         if self._depth > MAX_DEPTH:
             raise TooMuch("it is too deep")
 
-    def _write(self, name: str, value: Any) -> None:
+    def _write(self, name: str, value: object) -> None:
         """Write a leaf: words, code, the end of a line."""
         if self._code is not None:
-            self._code.append(value)
+            self._code.append(text_of(value))
         elif name == "TaskListMarker":
             self._mark_task(DONE if value else OPEN)
         else:
             self._is_fresh = False
             write_leaf(self._inline, name, value)
 
-    def _begin(self, span: Span, level: int = 0) -> None:
+    def _begin(self, span: Range, level: int = 0) -> None:
         """End the line before a block; a blank line stands where one was written."""
         if not self._is_fresh:
             is_apart = self._source.count(b"\n", self._end, span["start"]) > 1
@@ -123,13 +128,13 @@ class _Walk:
     def _indent(self, level: int) -> str:
         return "  " * min(max(level, 0), MAX_INDENT)
 
-    def _start(self, tag: str, value: Any, span: Span) -> None:
+    def _start(self, tag: str, value: object, span: Range) -> None:
         if tag in APART:
             self._begin(span, len(self._lists) - LEVELS.get(tag, len(self._lists)))
         if tag == "Item":
             self._start_item(span)
         elif tag == "List":
-            self._lists.append(value["List"])
+            self._lists.append(first_number(value))
         elif tag == "CodeBlock":
             self._code = []
         elif tag == "Table":
@@ -139,7 +144,7 @@ class _Walk:
             self._is_fresh = self._is_fresh or tag == "BlockQuote"
         self._inline.indent = self._indent(len(self._lists))
 
-    def _start_item(self, span: Span) -> None:
+    def _start_item(self, span: Range) -> None:
         number = self._lists[-1]
         marker = _MARKER.match(self._source, span["start"])
         if number is None or marker is None:
@@ -155,7 +160,7 @@ class _Walk:
         else:
             self._inline.add(sign)
 
-    def _finish(self, tag: str, span: Span) -> None:
+    def _finish(self, tag: str, span: Range) -> None:
         if tag == "List":
             self._lists.pop()
         elif tag == "CodeBlock":
@@ -168,7 +173,7 @@ class _Walk:
             self._is_fresh = self._is_fresh and tag not in {"Item", "BlockQuote"}
             finish_inline(self._inline, tag, lambda: self._raw(span))
 
-    def _raw(self, span: Span) -> str:
+    def _raw(self, span: Range) -> str:
         return self._source[span["start"] : span["end"]].decode()
 
     def _write_code(self, source: str) -> None:

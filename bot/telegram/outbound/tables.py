@@ -4,9 +4,10 @@ head.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
+
+from pyromark.event import Event, Range
 
 from bot.telegram.outbound.dialect import RESERVED, SPOILER, SPOILER_END, Prepared
 from bot.telegram.outbound.events import (
@@ -25,18 +26,18 @@ MAX_WIDTH = 36
 BETWEEN = " | "
 
 Row = Sequence[str]
-Cell = list[tuple[Any, Mapping[str, Any]]]
+Cell = list[tuple[Event, Range]]
 
 
 class Table:
     """Collects the cells of one table until it is known how wide they are."""
 
-    def __init__(self, raw: Callable[[Mapping[str, Any]], str]) -> None:
+    def __init__(self, raw: Callable[[Range], str]) -> None:
         """`raw` returns what was written at a place of the source."""
         self._raw = raw
         self._rows: list[list[Cell]] = []
 
-    def take(self, name: str, tag: str, event: Any, span: Mapping[str, Any]) -> None:
+    def take(self, name: str, tag: str, event: Event, span: Range) -> None:
         """Keep one event."""
         if name == "Start" and tag in {"TableHead", "TableRow"}:
             self._rows.append([])
@@ -72,7 +73,7 @@ class Table:
                 for event, span in self._rows[number][column]:
                     self._write(inline, event, span)
 
-    def _write(self, inline: Inline, event: Any, span: Mapping[str, Any]) -> None:
+    def _write(self, inline: Inline, event: Event, span: Range) -> None:
         name, value = parsed(event)
         if name == "Start":
             start_inline(inline, tag_of(value), value)
