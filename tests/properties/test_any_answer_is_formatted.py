@@ -252,6 +252,9 @@ OPERATORS = [
     "!a && b", "a | b", "[1]", "{x}",
     "@a", "1:2", "..", "a^b", "^", "%", "a\\b", "'", '"', "/* c */", "(a)", "[^1]", "a_b_c", "= b",
     "a == b", "~", ";",
+    "(*)", "'*'", "'_'", "(_)", "[*]", "a[_]", "(a)*(b)", "*.*", "-*-", "(_, _)", "_,_", "f(x)*g(x)*h(x)",
+    "||x|| + ||y||", "|x|", "${a}-${b}", "$(a)$(b)", "f[i](x)", "__FILE__", "__my_own__", "__x__(1)",
+    "https://e.example/_a_/b", "5*-3*-2", "x = *y", "**", "a|b|c", "-> ||x|| = 2",
 ]  # fmt: skip
 STARRED = ["*p", "f(*args, **kwargs)", "char *s, *t", "**kwargs", "print(*a)"]
 """Operators that could open emphasis. Where no blank parts the words, nobody can tell `*p 苍鹭*苍鹭*`

@@ -66,9 +66,27 @@ NASTY = {
     "words behind a fence": "````\n```x\n```` end of it\n\n**after**",
     "a title behind a language": "```python title=x\ncode\n```",
     "deep formula": r"$\frac{a}{b}$ and $" + r"\sqrt{" * 40 + "x" + "}" * 40 + "$ end",
+    "norms": "norm ||x+y|| <= ||x|| + ||y||, ||v|| = 2 and ||u - w|| < eps",
+    "marks between brackets": "COUNT(*) and SUM(*), '*' or '_' or \"**\", a[_] and b[_], (_, _), -*- coding -*-, "
+    "*.* and (a)*(b)*(c), p=*q*2, [*] {*} _,_",
+    "shell": "echo ${a}-${b} $(c)$(d) ${HOME}/${USER}, f[i](x) and handlers[name](event)",
+    "addresses": "https://e.example/_a_/b and https://e.example/__init__/*c*/~d~",
+    "numbers of a list": "3. B\n5. C\n9. A\n\ntext\n\n10. x\n9. y",
+    "a sum": "12\n+ 7\n- 3\n= 16\n\n2 + 2\n=\n4\n-\n1",
+    "path before a line": "in C:\\\nnext \\\nline",
+    "glued in Latin": '**Note:**see **"this"**and say**"hi"**now',
+    "underlined": "这是__重要__的，__注意：__请看 报告_最终_版本.docx",
+    "a fence behind words": "Run: ```bash\nnpm i\n```\nthen **x**",
+    "closing fences with words": "```\na\n```: see\n\n- b\n  ```\n  c\n  ``` after\n\n> ```\n> d\n> ``` e",
     "footnote": "Text[^1].\n\n[^1]: The note.",
 }
 """Answers that other bots lost words of, or could not send."""
+
+AS_WRITTEN = (
+    "norms", "marks between brackets", "shell", "addresses", "numbers of a list", "a sum",
+    "path before a line",
+)  # fmt: skip
+"""Of these every sign is text."""
 
 LOSSLESS = NASTY.keys() - {
     "only markers",
@@ -76,7 +94,7 @@ LOSSLESS = NASTY.keys() - {
     "deep formula",
     "a title behind a language",
 }
-OUT_OF_SIGHT = re.compile(r"\]\(https:[^)]*\)|````md|```python|```sh|\]\[1\]|\[x\]")
+OUT_OF_SIGHT = re.compile(r"\]\(https:[^)]*\)|````md|```python|```sh|```bash|\]\[1\]|\[x\]")
 """What is not text: the address behind a link, the language of a fence."""
 
 
@@ -144,11 +162,32 @@ def test_markdown_becomes_text_and_entities(markdown, text, marks):
         (NASTY["words behind a fence"], "```x\nend of it\n\nafter"),
         (NASTY["a title behind a language"], "python title=x\ncode"),
         ("||one word|| and a || b", "one word and a || b"),
+        ("The killer: ||the butler||.", "The killer: the butler."),
+        *((NASTY[name], NASTY[name]) for name in AS_WRITTEN),
+        (NASTY["glued in Latin"], 'Note:see "this"and say"hi"now'),
+        (NASTY["underlined"], "这是重要的，注意：请看 报告_最终_版本.docx"),
+        (NASTY["a fence behind words"], "Run:\nnpm i\nthen x"),
+        (NASTY["closing fences with words"], "a\n: see\n\n• b\nc\n  after\n\nd\ne"),
+        ("1. a\n1. b\n1. c", "1. a\n2. b\n3. c"),
+        ("+ one\n+ two", "• one\n• two"),
+        ("*...and then* it ended", "...and then it ended"),
+        ("- [ ] один\n+ [x] два\n1. [X] три", "☐ один\n☑ два\n1. ☑ три"),
     ],
 )
 def test_models_are_read_as_they_mean_it(markdown, text):
     """C136, C138."""
     assert formatted(markdown)[0] == text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["__init__", "__builtins__", "__FILE__", "__NEXT_DATA__", "__my_own__", "__attribute__((packed))",
+     "__tests__/unit.js", "obj.__class__", "__x__.py", "'__y__'"],
+)  # fmt: skip
+@pytest.mark.parametrize("around", ["see {} here", "{}", "смотри {}, вот", "看 {} 。"])
+def test_names_of_programs_keep_their_underscores(name, around):
+    """C138."""
+    assert formatted(around.format(name))[0] == around.format(name)
 
 
 def test_emphasis_beside_their_punctuation_covers_exactly_those_words():

@@ -132,6 +132,22 @@ def test_wide_characters_count_twice():
     assert formatted("| 名字 | b |\n|---|---|\n| x | 2 |")[0] == "名字 | b\n-----+--\nx    | 2"
 
 
+def test_each_cell_stands_with_its_head_also_where_heads_are_long():
+    """C138: where they are too long to be repeated, the beginning of each is."""
+    heads = ["Average temperature", "Precipitation in a year", "Население города", "风速"]
+    rows = [[str(number), str(number + 7), str(number * 9), str(number + 1)] for number in range(6)]
+    lines = [heads, ["---"] * 4, *rows]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    first, *shown = formatted(table)[0].split("\n• ")
+    assert first == f"• {' · '.join(heads)}"
+    for row, item in zip(rows, shown, strict=True):
+        for head, cell, line in zip(heads, row, item.split("\n"), strict=True):
+            label, _, value = line.strip().partition(": ")
+            assert value == cell
+            assert head.startswith(label.removesuffix("…"))
+            assert len(label) > 1
+
+
 def test_heads_that_would_flood_the_chat_stand_once():
     head = "a long head of a column " * 20
     table = f"| {head} | {head} |\n|---|---|\n" + "| 1 | 2 |\n" * 400

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 from telegram import MessageEntity
 
-from bot.telegram.outbound.dialect import RESERVED, SPOILER, SPOILER_END, Prepared
+from bot.telegram.outbound.dialect import Prepared
 from bot.telegram.outbound.formulas import readable
+from bot.telegram.outbound.placeholders import RESERVED, SPOILER, SPOILER_END
 from bot.telegram.utf16 import utf16_len
 
 STYLES: Mapping[str, str] = {

@@ -14,7 +14,7 @@ import pyromark
 from pyromark.event import Event, Range
 from telegram import MessageEntity
 
-from bot.telegram.outbound.dialect import RESERVED, prepare
+from bot.telegram.outbound.dialect import prepare
 from bot.telegram.outbound.events import (
     finish_inline,
     first_number,
@@ -25,6 +25,7 @@ from bot.telegram.outbound.events import (
     write_leaf,
 )
 from bot.telegram.outbound.inline import Inline
+from bot.telegram.outbound.placeholders import RESERVED
 from bot.telegram.outbound.tables import Table
 
 OPTIONS = (
@@ -39,11 +40,12 @@ RULE = "—" * 8
 BULLET = "• "
 OPEN, DONE = "☐ ", "☑ "
 APART = frozenset({"Paragraph", "Heading", "BlockQuote", "Item", "HtmlBlock", "CodeBlock", "Table"})
+BLOCKS = APART | {"List"}
 LEVELS = {"Item": 1, "Paragraph": 0, "Heading": 0}
 """How much less than the lists around it a block is indented; all others are not."""
 
 _LANGUAGE = re.compile(r"[\w+#./-]{1,30}")
-_MARKER = re.compile(rb"\d{1,9}([.)])")
+_MARKER = re.compile(rb"(\d{1,9})([.)])")
 
 
 class TooMuch(ValueError):
@@ -55,6 +57,20 @@ def render(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
     if RESERVED.search(markdown):
         raise TooMuch("it has characters that stand for others here")
     return _Walk(markdown).run()
+
+
+class _Numbers:
+    """The numbers of a list: as they were written; one that repeats the first is counted on."""
+
+    def __init__(self, first: int) -> None:
+        self._first = first
+        self._next = first
+
+    def shown(self, written: int) -> int:
+        """Return the number of the next item."""
+        number = self._next if written == self._first else written
+        self._next = number + 1
+        return number
 
 
 class _Walk:
@@ -69,7 +85,9 @@ class _Walk:
         """Where in the source the last word that was written ends."""
         self._is_fresh = True
         """Nothing stands yet in the text, the item or the quotation: no line has to end first."""
-        self._lists: list[int | None] = []
+        self._is_block_over = False
+        """Words that follow at once, as in an item without blank lines, begin a line."""
+        self._lists: list[_Numbers | None] = []
         self._code: list[str] | None = None
         self._table: Table | None = None
 
@@ -92,6 +110,7 @@ class _Walk:
         if self._table is not None and (name, tag) != ("End", "Table"):
             self._table.take(name, tag, event, span)
         elif name == "Start":
+            self._end_block(span, is_inline=tag not in BLOCKS)
             self._start(tag, value, span)
         elif name == "End":
             self._finish(tag, span)
@@ -100,8 +119,14 @@ class _Walk:
             self._inline.add(RULE)
             self._end = span["start"] + 1
         else:
+            self._end_block(span, is_inline=self._code is None)
             self._write(name, value)
             self._end = span["end"]
+
+    def _end_block(self, span: Range, *, is_inline: bool) -> None:
+        if is_inline and self._is_block_over:
+            self._begin(span, len(self._lists))
+        self._is_block_over = False
 
     def _count_depth(self, name: str) -> None:
         self._depth += (name == "Start") - (name == "End")
@@ -134,7 +159,8 @@ class _Walk:
         if tag == "Item":
             self._start_item(span)
         elif tag == "List":
-            self._lists.append(first_number(value))
+            first = first_number(value)
+            self._lists.append(None if first is None else _Numbers(first))
         elif tag == "CodeBlock":
             self._code = []
         elif tag == "Table":
@@ -145,13 +171,12 @@ class _Walk:
         self._inline.indent = self._indent(len(self._lists))
 
     def _start_item(self, span: Range) -> None:
-        number = self._lists[-1]
+        numbers = self._lists[-1]
         marker = _MARKER.match(self._source, span["start"])
-        if number is None or marker is None:
+        if numbers is None or marker is None:
             self._inline.add(BULLET)
         else:
-            self._inline.add(f"{number}{marker[1].decode()} ")
-            self._lists[-1] = number + 1
+            self._inline.add(f"{numbers.shown(int(marker[1]))}{marker[2].decode()} ")
         self._is_fresh = True
 
     def _mark_task(self, sign: str) -> None:
@@ -161,6 +186,7 @@ class _Walk:
             self._inline.add(sign)
 
     def _finish(self, tag: str, span: Range) -> None:
+        self._is_block_over = tag in BLOCKS
         if tag == "List":
             self._lists.pop()
         elif tag == "CodeBlock":

@@ -9,7 +9,7 @@ from unicodedata import combining, east_asian_width
 
 from pyromark.event import Event, Range
 
-from bot.telegram.outbound.dialect import RESERVED, SPOILER, SPOILER_END, Prepared
+from bot.telegram.outbound.dialect import Prepared
 from bot.telegram.outbound.events import (
     LINKS,
     finish_inline,
@@ -20,9 +20,12 @@ from bot.telegram.outbound.events import (
 )
 from bot.telegram.outbound.formulas import readable
 from bot.telegram.outbound.inline import Inline
+from bot.telegram.outbound.placeholders import RESERVED, SPOILER, SPOILER_END
 
 MAX_WIDTH = 36
 """Characters of a fixed width in a line on a phone."""
+MAX_ROWS_WITH_CUT_HEADS = 50
+"""A longer table shows heads that are too long to be repeated once, above its rows."""
 BETWEEN = " | "
 
 Row = Sequence[str]
@@ -57,11 +60,8 @@ class Table:
         )
         if not has_links and _is_narrow(rows, len(source)):
             inline.add_entity("pre", _aligned(rows))
-        elif _has_room_for_heads(rows, len(source)):
-            self._write_rows(inline, list(_labels(rows)))
         else:
-            bare = [[(column, "") for column, cell in enumerate(row) if cell] for row in rows]
-            self._write_rows(inline, list(enumerate(bare)))
+            self._write_rows(inline, list(_labels(rows, _heads(rows, len(source)))))
 
     def _write_rows(self, inline: Inline, labels: list[tuple[int, list[tuple[int, str]]]]) -> None:
         for at, (number, columns) in enumerate(labels):
@@ -83,19 +83,43 @@ class Table:
             write_leaf(inline, name, value)
 
 
-def _labels(rows: Sequence[Row]) -> Iterator[tuple[int, list[tuple[int, str]]]]:
+def _labels(
+    rows: Sequence[Row], heads: Sequence[str]
+) -> Iterator[tuple[int, list[tuple[int, str]]]]:
     """Yield each row's number, with the column of each cell that says something and what stands
     before it.
     """
     head, *body = rows
-    for number, row in enumerate(body or [head], start=len(body) and 1):
+    if not body or list(heads) != list(head):
+        yield 0, [(column, "") for column, cell in enumerate(head) if cell]
+    for number, row in enumerate(body, start=1):
         named = [
-            (column, f"{head[column]}: " if body and head[column] else "")
+            (column, f"{heads[column]}: " if heads[column] else "")
             for column, cell in enumerate(row)
             if cell
         ]
         if named:
             yield number, named
+
+
+def _heads(rows: Sequence[Row], length: int) -> list[str]:
+    """Return the heads as each row repeats them: cut where they are longer than all that was
+    written.
+    """
+    if _fit(rows, length):
+        return list(rows[0])
+    room = 2 * length // len(rows) // len(rows[0]) - 5
+    return [_cut(head, room if len(rows) <= MAX_ROWS_WITH_CUT_HEADS else 0) for head in rows[0]]
+
+
+def _fit(rows: Sequence[Row], length: int) -> bool:
+    return (sum(map(len, rows[0])) + 5 * len(rows[0])) * len(rows) <= 2 * length
+
+
+def _cut(head: str, room: int) -> str:
+    if len(head) <= room:
+        return head
+    return f"{head[: room - 1].rstrip()}…" if room > 1 else ""
 
 
 def _plain(cell: Cell, prepared: Prepared) -> str:
@@ -123,13 +147,6 @@ def _is_narrow(rows: Sequence[Row], length: int) -> bool:
     """
     width = sum(_widths(rows)) + len(BETWEEN) * (len(rows[0]) - 1)
     return width <= MAX_WIDTH and (width + 1) * (len(rows) + 1) <= 3 * length
-
-
-def _has_room_for_heads(rows: Sequence[Row], length: int) -> bool:
-    """Return whether each row may repeat the heads: not where they are longer than all that was
-    written.
-    """
-    return (sum(map(len, rows[0])) + 5 * len(rows[0])) * len(rows) <= 2 * length
 
 
 def _aligned(rows: Sequence[Row]) -> str:
