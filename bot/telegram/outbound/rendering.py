@@ -59,6 +59,10 @@ def render(markdown: str) -> tuple[str, tuple[MessageEntity, ...]]:
     return _Walk(markdown).run()
 
 
+def _indent(level: int) -> str:
+    return "  " * min(max(level, 0), MAX_INDENT)
+
+
 class _Numbers:
     """The numbers of a list: as they were written; one that repeats the first is counted on."""
 
@@ -86,7 +90,6 @@ class _Walk:
         self._is_fresh = True
         """Nothing stands yet in the text, the item or the quotation: no line has to end first."""
         self._is_block_over = False
-        """Words that follow at once, as in an item without blank lines, begin a line."""
         self._lists: list[_Numbers | None] = []
         self._code: list[str] | None = None
         self._table: Table | None = None
@@ -124,6 +127,7 @@ class _Walk:
             self._end = span["end"]
 
     def _end_block(self, span: Range, *, is_inline: bool) -> None:
+        """Begin a line for words right behind a block, as in an item without blank lines."""
         if is_inline and self._is_block_over:
             self._begin(span, len(self._lists))
         self._is_block_over = False
@@ -147,11 +151,8 @@ class _Walk:
         """End the line before a block; a blank line stands where one was written."""
         if not self._is_fresh:
             is_apart = self._source.count(b"\n", self._end, span["start"]) > 1
-            self._inline.add(("\n\n" if is_apart else "\n") + self._indent(level))
+            self._inline.add(("\n\n" if is_apart else "\n") + _indent(level))
         self._is_fresh = False
-
-    def _indent(self, level: int) -> str:
-        return "  " * min(max(level, 0), MAX_INDENT)
 
     def _start(self, tag: str, value: object, span: Range) -> None:
         if tag in APART:
@@ -168,7 +169,7 @@ class _Walk:
         else:
             start_inline(self._inline, tag, value)
             self._is_fresh = self._is_fresh or tag == "BlockQuote"
-        self._inline.indent = self._indent(len(self._lists))
+        self._inline.indent = _indent(len(self._lists))
 
     def _start_item(self, span: Range) -> None:
         numbers = self._lists[-1]
