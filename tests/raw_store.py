@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from pymongo.asynchronous.database import AsyncDatabase
 
-from bot.ports import Clock
 from bot.store.documents import Document
 from bot.store.mongo.connection import Driver, open_connection
 from bot.store.mongo.driver_gate import DriverGate
@@ -23,9 +20,6 @@ class RawStore(Store):
         return self._connection.calls
 
 
-async def connect(
-    uri: str, database: str, *, driver: Driver = "motor", clock: Clock, keep: timedelta
-) -> RawStore:
+async def connect(uri: str, database: str, *, driver: Driver = "motor") -> RawStore:
     """As the bot does it."""
-    connection = await open_connection(uri, database, driver=driver)
-    return RawStore.over(connection, clock=clock, keep=keep)
+    return RawStore.over(await open_connection(uri, database, driver=driver))

@@ -17,9 +17,9 @@ from bot.app.parts import (
     build,
     claude,
     connected_bot,
-    expire_after,
     open_store,
     prepare,
+    retention,
 )
 from bot.app.serving import serve
 from bot.errors import StartError, StoreError
@@ -39,7 +39,7 @@ async def run(settings: Settings, *, leave: asyncio.Event, clock: Clock | None =
     clock = clock or SystemClock()
     raise_file_limit()
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(open_store(settings, clock))
+        store = await stack.enter_async_context(open_store(settings))
         bot = await stack.enter_async_context(connected_bot(settings))
         await prepare(store, settings)
         model = claude(settings)
@@ -56,7 +56,7 @@ async def check(settings: Settings, *, repair: bool) -> Sequence[str]:
     """What in the database is not as it should be, as sentences; with `repair`, what was mended."""
     async with _administered(settings) as store:
         operation = store.ensure_schema if repair else store.inspect_schema
-        return await operation(expire_after(settings))
+        return await operation(retention(settings))
 
 
 async def given_up(settings: Settings) -> Sequence[DeadLetter]:
@@ -75,7 +75,7 @@ async def requeue(settings: Settings, update_ids: Sequence[int]) -> Mapping[int,
 @asynccontextmanager
 async def _administered(settings: Settings) -> AsyncIterator[Store]:
     """The store for one question of an admin; what goes wrong with it is one sentence."""
-    async with open_store(settings, SystemClock()) as store:
+    async with open_store(settings) as store:
         try:
             yield store
         except StoreError as fault:

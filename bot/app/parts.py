@@ -35,11 +35,12 @@ from bot.app.measured import MeasuredModel
 from bot.budget import TokenBudget
 from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.compaction.prompt_size import PromptSizeEstimator
-from bot.errors import StartError, StoreUnavailable
+from bot.errors import StartError, StoreError, StoreUnavailable
 from bot.ops.metrics import Metrics
 from bot.ports import Clock
 from bot.session import Alive, Lifetime
 from bot.settings import Settings
+from bot.store.mongo.collections import DAY, Retention
 from bot.store.mongo.store import Store, connect
 from bot.telegram.connection import bot_at
 from bot.telegram.inbound.files import TelegramFiles
@@ -50,15 +51,13 @@ log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def open_store(settings: Settings, clock: Clock) -> AsyncIterator[Store]:
+async def open_store(settings: Settings) -> AsyncIterator[Store]:
     """The store of MONGODB_URI, once its server has answered."""
     try:
         store = await connect(
             settings.mongodb_uri.get_secret_value(),
             settings.mongodb_database,
             driver=settings.mongodb_driver,
-            clock=clock,
-            keep=timedelta(days=settings.archive_days),
         )
     except StoreUnavailable as fault:
         raise StartError(str(fault)) from None
@@ -73,12 +72,20 @@ async def prepare(store: Store, settings: Settings) -> None:
 
     Raises StartError where the bot cannot do without it.
     """
-    for sentence in await store.ensure_needed_schema(expire_after(settings)):
+    for sentence in await store.ensure_needed_schema(retention(settings)):
         log.info("mended: %s", sentence)
+    try:
+        await store.publish_lifetime(_lifetime(settings))
+    except StoreError as fault:
+        log.warning("sessions_overview cannot tell which Sessions are over: %s", fault)
 
 
-def expire_after(settings: Settings) -> int:
-    return settings.session_ttl_seconds + settings.session_resume_seconds
+def retention(settings: Settings) -> Retention:
+    """How long the server keeps what nobody uses any more."""
+    return Retention(
+        sessions=settings.session_ttl_seconds + settings.session_resume_seconds,
+        archive=settings.archive_days * DAY,
+    )
 
 
 @asynccontextmanager

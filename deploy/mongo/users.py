@@ -23,7 +23,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
 
-from bot.store.mongo.collections import OVERVIEW
+from bot.store.mongo.overview import OVERVIEW
 
 Document = dict[str, Any]
 
@@ -38,6 +38,7 @@ COLLECTIONS = (
     "chats",
     "models",
     "leases",
+    "settings",
 )
 VIEW = "sessions_overview"
 

@@ -8,7 +8,6 @@ real mongod through either driver.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -34,7 +33,7 @@ from bot.store.mongo.token_ratios import MongoTokenRatios
 from bot.store.mongo.usage import MongoUsage
 from tests.raw_store import connect
 
-KEEP = timedelta(days=36_500)
+FOR_EVER = collections.Retention(collections.MAX_SECONDS, collections.MAX_SECONDS)
 """Long enough that mongomock-motor, which expires rows by the machine's clock at each read, keeps a
 test's rows.
 """
@@ -71,10 +70,10 @@ def standing():
 def connected(mongod, prepared, standing):
     """Connect a Store to a real mongod, its schema in force."""
 
-    async def opened(driver, clock, keep=KEEP):
-        store = await connect(mongod, prepared, driver=driver, clock=clock, keep=keep)
+    async def opened(driver):
+        store = await connect(mongod, prepared, driver=driver)
         if prepared not in standing:
-            await schema.ensure(store.database, collections.MAX_SECONDS)
+            await schema.ensure(store.database, FOR_EVER)
             standing.add(prepared)
         return store
 
@@ -83,14 +82,14 @@ def connected(mongod, prepared, standing):
 
 @pytest.fixture(params=DRIVERS)
 async def store(request, commands, connected):
-    opened = await connected(request.param, ManualClock())
+    opened = await connected(request.param)
     commands.sent.clear()
     yield opened
     await opened.close()
 
 
 @pytest.fixture(params=["memory", *DRIVERS, "mongomock"])
-async def stores(request, clock):
+async def stores(request):
     """The ports over one backend after the other."""
     if request.param == "memory":
         rows: dict[str, Any] = {}
@@ -105,16 +104,15 @@ async def stores(request, clock):
         )
     elif request.param == "mongomock":
         database: Any = AsyncMongoMockClient(tz_aware=True)["bot"]
-        for collection in collections.collections(
-            collections.MAX_SECONDS
-        ):  # of the shape, indexes are all it knows
+        for collection in collections.collections(FOR_EVER):
+            # Of the schema, indexes are all it knows.
             for index in collection.indexes:
                 keys = list(index.keys.items())
                 await database[collection.name].create_index(keys, name=index.name, **index.options)
-        yield over(database, clock)
+        yield over(database)
     else:
-        opened = await request.getfixturevalue("connected")(request.param, clock)
-        yield over(opened.database, clock)
+        opened = await request.getfixturevalue("connected")(request.param)
+        yield over(opened.database)
         await opened.close()
 
 
@@ -123,12 +121,12 @@ def clock():
     return ManualClock()
 
 
-def over(database, clock) -> Stores:
+def over(database) -> Stores:
     calls = DriverGate()
     return Stores(
         MongoSessions(database, calls),
         MongoDialogues(database, calls),
-        MongoArchive(database, calls, clock, KEEP),
+        MongoArchive(database, calls),
         MongoNotes(database, calls),
         MongoOwners(database, calls),
         MongoUsage(database, calls),

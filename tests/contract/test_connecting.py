@@ -8,7 +8,6 @@ import asyncio
 import gc
 import subprocess
 import sys
-from datetime import timedelta
 
 import pytest
 from pymongo import ReadPreference
@@ -17,20 +16,18 @@ from bot.errors import StartError, StoreUnavailable
 from bot.store.mongo import connection
 from tests.raw_store import connect
 
-KEEP = timedelta(days=40)
-
 
 @pytest.fixture(params=["motor", "pymongo"])
 def driver(request):
     return request.param
 
 
-async def opened(uri, driver, clock, database="bot"):
-    return await connect(uri, database, driver=driver, clock=clock, keep=KEEP)
+async def opened(uri, driver, database="bot"):
+    return await connect(uri, database, driver=driver)
 
 
-async def test_a_running_server_answers(mongod, driver, clock):
-    store = await opened(mongod, driver, clock)
+async def test_a_running_server_answers(mongod, driver):
+    store = await opened(mongod, driver)
     await store.ping()
     await store.close()
 
@@ -46,23 +43,23 @@ def collected():
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 async def test_an_absent_server_is_one_sentence_without_the_password(
-    driver, clock, monkeypatch, collected
+    driver, monkeypatch, collected
 ):
     """Bounded by our limit, not by the driver's patience of fifteen seconds."""
     monkeypatch.setattr(connection, "PING_SECONDS", 0.3)
     with pytest.raises(StoreUnavailable) as caught:
         async with asyncio.timeout(14):
-            await opened("mongodb://bot:s3cret@127.0.0.1:1/?authSource=admin", driver, clock)
+            await opened("mongodb://bot:s3cret@127.0.0.1:1/?authSource=admin", driver)
     assert (
         str(caught.value) == "MongoDB (127.0.0.1:1) does not answer at the address of MONGODB_URI."
     )
 
 
-async def test_refused_credentials_are_told_apart(mongod, driver, clock, capfd):
+async def test_refused_credentials_are_told_apart(mongod, driver, capfd):
     """One sentence, and nothing of the driver's on stderr."""
     address = mongod.removeprefix("mongodb://")
     with pytest.raises(StoreUnavailable) as caught:
-        await opened(f"mongodb://bot:s3cret@{address}&authSource=admin", driver, clock)
+        await opened(f"mongodb://bot:s3cret@{address}&authSource=admin", driver)
     assert capfd.readouterr().err == ""
     assert "refuses the name or password of MONGODB_URI" in str(caught.value)
     assert "s3cret" not in str(caught.value)
@@ -80,15 +77,15 @@ async def test_refused_credentials_are_told_apart(mongod, driver, clock, capfd):
         "mongodb://h/?tlsCAFile=/no/such/s3cret.pem",
     ],
 )
-async def test_what_is_no_address_is_refused_at_once(driver, clock, uri):
+async def test_what_is_no_address_is_refused_at_once(driver, uri):
     with pytest.raises(StartError, match="MONGODB_URI is not an address") as caught:
-        await opened(uri, driver, clock)
+        await opened(uri, driver)
     assert "s3cret" not in str(caught.value)
 
 
-async def test_an_address_cannot_weaken_what_a_commit_needs(mongod, driver, clock):
+async def test_an_address_cannot_weaken_what_a_commit_needs(mongod, driver):
     """An acknowledged turn survives a failover only where a majority has journaled it."""
-    store = await opened(f"{mongod}&w=1&journal=false&readPreference=secondary", driver, clock)
+    store = await opened(f"{mongod}&w=1&journal=false&readPreference=secondary", driver)
     assert store.database.write_concern.document == {"w": "majority", "j": True}
     assert store.database.read_preference == ReadPreference.PRIMARY
     await store.close()

@@ -30,7 +30,7 @@ def through(driver):
     @asynccontextmanager
     async def in_mongodb(request, clock):
         connected = request.getfixturevalue("connected")
-        store = await connected(driver, clock, keep=timedelta(days=1))
+        store = await connected(driver)
         yield MongoInbox(store.database, store.calls, clock, LeaseOwner("here", lease_seconds=15))
         await store.close()
 

@@ -14,18 +14,17 @@ from pymongo.errors import OperationFailure, WriteError
 from bot.errors import StartError
 from bot.store import documents, turn_documents
 from bot.store.mongo import schema
-from tests.builders import ANNA, NOON, closed_turn, dialogue, message, session
+from bot.store.mongo.collections import Retention
+from tests.builders import NOON, closed_turn, dialogue, message, session
 from tests.raw_store import connect
 
-DAY = 86_400
+DAY = Retention(86_400)
 
 
 @pytest.fixture(params=["motor", "pymongo"])
-async def bare(request, mongod, database, clock):
+async def bare(request, mongod, database):
     """A database in which nothing has been made yet."""
-    opened = await connect(
-        mongod, database, driver=request.param, clock=clock, keep=timedelta(days=40)
-    )
+    opened = await connect(mongod, database, driver=request.param)
     yield opened.database
     await opened.close()
 
@@ -62,12 +61,12 @@ async def test_inspecting_changes_nothing(bare, made):
 async def test_a_changed_expiry_is_seen_and_mended_in_place(bare, made):
     """createIndex would refuse it (85); the index is not built anew."""
     await schema.ensure(bare, DAY)
-    assert await schema.inspect(bare, 60) == [
+    assert await schema.inspect(bare, Retention(60)) == [
         "Index sessions.idle_ttl expires after 86400 s instead of 60 s."
     ]
-    await schema.ensure(bare, 60)
+    await schema.ensure(bare, Retention(60))
     assert made["sessions"].index_information()["idle_ttl"]["expireAfterSeconds"] == 60
-    assert await schema.inspect(bare, 60) == []
+    assert await schema.inspect(bare, Retention(60)) == []
 
 
 async def test_an_index_of_another_shape_is_replaced(bare, made):
@@ -92,7 +91,9 @@ async def test_a_loosened_validator_is_seen_and_mended(bare, made):
 async def test_an_expiry_that_would_delete_everything_is_refused(bare, seconds):
     """The server takes 1.5, and NaN as 0."""
     with pytest.raises(StartError, match="SESSION_TTL_SECONDS"):
-        await schema.ensure(bare, seconds)
+        await schema.ensure(bare, Retention(seconds))
+    with pytest.raises(StartError, match="ARCHIVE_DAYS"):
+        await schema.ensure(bare, Retention(60, seconds))
 
 
 async def test_an_operators_own_index_is_left_alone(bare, made):
@@ -184,10 +185,8 @@ def test_a_document_from_before_a_stricter_rule_can_still_be_updated(guarded):
 
 @pytest.mark.parametrize("collection", ["archive", "notes"])
 def test_archive_and_notes_are_guarded_too(guarded, collection):
-    """An archive row without a date in expiresAt would stay for ever."""
-    assert (
-        refused(lambda: guarded[collection].insert_one({"ownerId": 1, "expiresAt": "later"})) == 121
-    )
+    """An archive row without a date would stay for ever."""
+    assert refused(lambda: guarded[collection].insert_one({"ownerId": 1, "at": "later"})) == 121
 
 
 # ------------------------------------------------------------------------------------------- expiry
@@ -226,8 +225,8 @@ async def test_the_server_deletes_what_is_past_its_time_and_nothing_else(
     )
     guarded["archive"].insert_many(
         [
-            row | {"seq": 1, "expiresAt": now - timedelta(minutes=1)},
-            row | {"expiresAt": now + timedelta(days=1)},
+            row | {"seq": 1, "at": now - timedelta(days=41)},
+            row | {"at": now - timedelta(days=39)},
         ]
     )
     with ttl_monitor(mongo_client):
@@ -237,11 +236,27 @@ async def test_the_server_deletes_what_is_past_its_time_and_nothing_else(
         assert await becomes(lambda: guarded["archive"].distinct("seq") == [0])
 
 
-async def test_archive_rows_carry_the_moment_they_may_go(mongod, database, mongo_client, clock):
-    opened = await connect(mongod, database, clock=clock, keep=timedelta(days=40))
-    await schema.ensure(opened.database, DAY)
-    await opened.archive.add(ANNA, "a" * 32, dialogue(1))
-    await opened.close()
-    assert mongo_client[database]["archive"].distinct("expiresAt") == [
-        clock.now() + timedelta(days=40)
+async def test_what_is_archived_lives_as_long_as_the_rule_of_today_says(bare, made):
+    """C157: no row carries its own end, so one setting counts for all that is stored."""
+    await schema.ensure(bare, Retention(60, 60))
+    now = datetime.now(UTC)
+    row = {"ownerId": 1, "sessionId": "x"} | documents.from_message(message(0))
+    made["archive"].insert_one(row | {"at": now - timedelta(hours=1)})
+    assert await schema.ensure(bare, Retention(60, 7200)) == [
+        "Index archive.expiry expires after 60 s instead of 7200 s."
     ]
+    with ttl_monitor(made.client):
+        made["sessions"].insert_one(sound(lastActive=now - timedelta(minutes=2)))
+        assert await becomes(lambda: made["sessions"].count_documents({}) == 0)
+    assert made["archive"].distinct("seq") == [0]
+
+
+async def test_rows_of_the_version_before_follow_the_rule_of_today(bare, made):
+    """C157: each of them says when it ends, in days counted when it was written."""
+    await schema.ensure(bare, DAY)
+    made["archive"].drop_index("expiry")
+    made["archive"].create_index("expiresAt", name="expiry", expireAfterSeconds=0)
+    row = {"ownerId": 1, "sessionId": "x"} | documents.from_message(message(0))
+    made["archive"].insert_one(row | {"expiresAt": datetime.now(UTC) - timedelta(days=1)})
+    assert await schema.ensure(bare, DAY) == ["Index archive.expiry is another one."]
+    assert "expiresAt" not in str(made["archive"].index_information())

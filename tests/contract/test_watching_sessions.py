@@ -30,8 +30,8 @@ def clock():
 
 
 @pytest.fixture
-async def store(connected, clock):
-    opened = await connected("pymongo", clock)
+async def store(connected):
+    opened = await connected("pymongo")
     yield opened
     await opened.close()
 

@@ -52,8 +52,8 @@ def clock(tmp_path):
 
 @pytest.fixture
 async def store(mongod, prepared, clock):
-    opened = await connect(mongod, prepared, driver="pymongo", clock=clock, keep=timedelta(days=40))
-    await schema.ensure(opened.database, collections.MAX_SECONDS)
+    opened = await connect(mongod, prepared, driver="pymongo")
+    await schema.ensure(opened.database, collections.Retention(collections.MAX_SECONDS))
     yield opened
     await opened.close()
 

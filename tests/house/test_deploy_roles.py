@@ -29,11 +29,13 @@ from bot.standins.errors import StandInError
 from bot.standins.mongod import find
 from bot.store.documents import from_session
 from bot.store.mongo import collections, schema
+from bot.store.mongo.overview import SHOWN
 from deploy.mongo.users import COLLECTIONS, ROLES, VIEW, prepare
 from tests.builders import ANNA, BORIS, NOON, dialogue, session
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-OVERVIEW = collections.OVERVIEW[VIEW]
+KEPT = collections.Retention(1800)
+LIFETIME = {"idleSeconds": 1800, "maxAgeSeconds": 31_536_000, "resumeSeconds": 0}
 SECRET = "canary-of-a-private-talk"
 REFUSED = 13
 FLAGS = (
@@ -120,7 +122,7 @@ def differences(
         async with AsyncMongoClient[dict[str, Any]](
             environ["MONGODB_HOST"], username=name, password=password
         ) as client:
-            return await ask(client["bot"], 1800)
+            return await ask(client["bot"], KEPT)
 
     return asyncio.run(asked())
 
@@ -146,6 +148,7 @@ def documents(environ: dict[str, str]) -> list[dict[str, Any]]:
     made = [from_session(annas), from_session(boriss)]
     with login(environ, "bot") as database:
         database.sessions.insert_many(made)
+        database.settings.insert_one({"_id": "lifetime", **LIFETIME})
         states = ("queued", "done", "dead", "queued")
         database.inbox.insert_many(
             [WAITING | {"_id": n, "state": state} for n, state in enumerate(states)]
@@ -222,8 +225,9 @@ def test_the_overview_counts_and_shows_no_word(environ, documents):
         anna["summary"]["gaps"],
     ) == (6, 8, 90, 0)
     assert (boris["messages"], boris["archived"], boris["summary"]) == (2, 0, {"gaps": 0})
-    assert {*anna, *boris} <= {*OVERVIEW["pipeline"][0]["$project"], "_id"}
+    assert {*anna, *boris} <= {*SHOWN, "_id"}
     assert 60 <= anna["idleSeconds"] < 600 < anna["ageSeconds"]
+    assert (anna["status"], boris["status"]) == ("active", "expired")
     assert anna["usage"].keys() == documents[0]["usage"].keys()
 
 
@@ -231,7 +235,7 @@ def test_no_text_of_a_session_is_among_what_the_overview_names(documents):
     """A field that is added to Sessions one day stays hidden, because only what is named is
     shown.
     """
-    named = OVERVIEW["pipeline"][0]["$project"]
+    named = SHOWN
     assert not {"title", "task", "turns", "messages.content", "summary.text"} & named.keys()
     assert all(documents[0][name] != SECRET for name, shown in named.items() if shown == 1)
 
@@ -280,7 +284,7 @@ def other_index(*keys, **options):
 
 def weaker(change):
     """The validator of Sessions, after `change` to its fields."""
-    [sessions] = [one for one in collections.collections(1800) if one.name == "sessions"]
+    [sessions] = [one for one in collections.collections(KEPT) if one.name == "sessions"]
     rules = copy.deepcopy(sessions.validator)
     change(rules["$jsonSchema"])
     return collmod("sessions", validator=rules)
@@ -423,7 +427,7 @@ def test_on_an_empty_database_the_bot_does_not_start(environ, documents):
 
     async def start():
         async with AsyncMongoClient[dict[str, Any]](uri) as client:
-            await schema.ensure_needed(client["empty"], 1800)
+            await schema.ensure_needed(client["empty"], KEPT)
 
     with pytest.raises(
         StartError,
@@ -439,7 +443,7 @@ def test_a_user_that_may_not_look_is_told_so(environ, documents):
 
 
 def test_every_collection_of_the_schema_is_one_the_bot_may_use():
-    assert {collection.name for collection in collections.collections(1800)} <= {*COLLECTIONS}
+    assert {collection.name for collection in collections.collections(KEPT)} <= {*COLLECTIONS}
 
 
 def test_setting_up_twice_changes_passwords_only(environ, documents):

@@ -251,8 +251,8 @@ class Silence:
 async def worlds(mongod: str, database: str):
     """A fresh server for each way, over one store."""
     clock = ManualClock(NOON)
-    store = await connect(mongod, database, driver="pymongo", clock=clock, keep=timedelta(days=40))
-    await schema.ensure(store.database, collections.MAX_SECONDS)
+    store = await connect(mongod, database, driver="pymongo")
+    await schema.ensure(store.database, collections.Retention(collections.MAX_SECONDS))
     toolbox = Toolbox(
         [
             *notes_tools(store.notes),

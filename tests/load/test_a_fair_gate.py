@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import timedelta
 from statistics import median, quantiles
 
 import pytest
 
-from bot.ops.clock import SystemClock
 from bot.store.mongo import collections, schema
 from tests.builders import ANNA, ANNAS_CHAT, dialogue, session
 from tests.raw_store import connect
@@ -31,10 +29,8 @@ async def test_no_waiter_starves(mongod, database, driver):
     """C116: p99 of a load stays under five times the median, by the queue in front of the pool
     (`store/calls.py`).
     """
-    store = await connect(
-        mongod, database, driver=driver, clock=SystemClock(), keep=timedelta(days=40)
-    )
-    await schema.ensure(store.database, collections.MAX_SECONDS)
+    store = await connect(mongod, database, driver=driver)
+    await schema.ensure(store.database, collections.Retention(collections.MAX_SECONDS))
     await store.sessions.create(ANNA, session(messages=dialogue(10, words="words " * 60)))
     loop = asyncio.get_running_loop()
     ends, waits = loop.time() + SECONDS, []

@@ -1,20 +1,19 @@
 """The Archive in MongoDB.
 
 Adding is idempotent by the unique key (Owner, Session, seq), so a crashed compaction may repeat.
-Every row carries the moment it may go, counted from when it was written: it outlives its Session by
-the start-up rule that ARCHIVE_DAYS covers a Session's whole life.
+A row goes ARCHIVE_DAYS after it was said, and the start requires that these cover a Session's whole
+life: no row goes before its Session.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
 
 from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.owner import Owner
-from bot.ports import Clock, Hit
+from bot.ports import Hit
 from bot.session import Message
 from bot.store import documents
 from bot.store.documents import Document
@@ -25,18 +24,13 @@ from bot.store.mongo.driver_gate import DriverGate, Duplicate
 class MongoArchive:
     """The Archive of a running bot."""
 
-    def __init__(
-        self, database: AsyncDatabase[Document], calls: DriverGate, clock: Clock, keep: timedelta
-    ) -> None:
+    def __init__(self, database: AsyncDatabase[Document], calls: DriverGate) -> None:
         self._archive = database["archive"]
         self._calls = calls
-        self._clock = clock
-        self._keep = keep
 
     async def add(self, owner: Owner, session_id: str, messages: Sequence[Message]) -> None:
         belongs = owned(owner, sessionId=session_id)
-        fate = {"expiresAt": documents.bson_datetime(self._clock.now() + self._keep)}
-        rows = [belongs | documents.from_message(message) | fate for message in messages]
+        rows = [belongs | documents.from_message(message) for message in messages]
         if not rows:
             return
         with suppress(Duplicate):

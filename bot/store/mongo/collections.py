@@ -1,5 +1,4 @@
-"""What the database is made of: collections with their validators and indexes, and the view without
-any text.
+"""What the database is made of: collections with their validators and indexes.
 
 Every query of this package is served by an index named here. Expiry (TTL) is garbage collection
 only: what is over is decided by the code that loads it, since the server's sweeper lags a minute
@@ -24,11 +23,13 @@ from bot.store.mongo.validators import (
     NOTES,
     OWNERS,
     SESSIONS,
+    SETTINGS,
     USAGE,
 )
 
 DAY = 86_400
 MAX_SECONDS = 2**31 - 1
+_OF_SESSIONS = "SESSION_TTL_SECONDS + SESSION_RESUME_SECONDS"
 
 
 class IndexOptions(TypedDict, total=False):
@@ -57,8 +58,20 @@ class Collection:
     indexes: tuple[Index, ...]
 
 
-def collections(expire_after: int) -> tuple[Collection, ...]:
-    """All collections; Sessions vanish `expire_after` seconds after they were last active."""
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Seconds until the server deletes: a Session since it was last active, an archived message
+    since it was said.
+
+    No document carries its own end, so what is stored already follows a changed setting.
+    """
+
+    sessions: int
+    archive: int = 40 * DAY
+
+
+def collections(retention: Retention) -> tuple[Collection, ...]:
+    """All collections, in which documents expire as `retention` says."""
     place = {"ownerId": 1, "chatId": 1, "threadId": 1}
     return (
         Collection(
@@ -73,7 +86,9 @@ def collections(expire_after: int) -> tuple[Collection, ...]:
                 Index("owner_recent", {"ownerId": 1, "lastActive": -1, "_id": -1}),
                 Index("place_recent", {**place, "lastActive": -1, "_id": -1}),
                 Index(
-                    "idle_ttl", {"lastActive": 1}, {"expireAfterSeconds": _seconds(expire_after)}
+                    "idle_ttl",
+                    {"lastActive": 1},
+                    {"expireAfterSeconds": _seconds(_OF_SESSIONS, retention.sessions)},
                 ),
             ),
         ),
@@ -82,7 +97,11 @@ def collections(expire_after: int) -> tuple[Collection, ...]:
             ARCHIVE,
             (
                 Index("one_of_each", {"ownerId": 1, "sessionId": 1, "seq": 1}, {"unique": True}),
-                Index("expiry", {"expiresAt": 1}, {"expireAfterSeconds": 0}),
+                Index(
+                    "expiry",
+                    {"at": 1},
+                    {"expireAfterSeconds": _seconds("ARCHIVE_DAYS in seconds", retention.archive)},
+                ),
             ),
         ),
         Collection(
@@ -127,54 +146,12 @@ def collections(expire_after: int) -> tuple[Collection, ...]:
         Collection("chats", CHATS, (Index("by_new_id", {"movedTo": 1}),)),
         Collection("models", MODELS, ()),
         Collection("leases", LEASES, ()),
+        Collection("settings", SETTINGS, ()),
     )
 
 
-def _seconds(value: int) -> int:
+def _seconds(name: str, value: int) -> int:
     """The server takes NaN for "delete all at once", so nothing but a sensible int may reach it."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= MAX_SECONDS:
-        raise StartError(
-            f"SESSION_TTL_SECONDS + SESSION_RESUME_SECONDS must be a number from 1 to "
-            f"{MAX_SECONDS}."
-        )
+        raise StartError(f"{name} must be a number from 1 to {MAX_SECONDS}.")
     return value
-
-
-def _seconds_since(field: str) -> Document:
-    return {"$toInt": {"$dateDiff": {"startDate": field, "endDate": "$$NOW", "unit": "second"}}}
-
-
-OVERVIEW: Mapping[str, Document] = {
-    "sessions_overview": {
-        "viewOn": "sessions",
-        "pipeline": [
-            {
-                "$project": {
-                    "ownerId": 1,
-                    "chatId": 1,
-                    "threadId": 1,
-                    "status": 1,
-                    "createdAt": 1,
-                    "lastActive": 1,
-                    "ageSeconds": _seconds_since("$createdAt"),
-                    "idleSeconds": _seconds_since("$lastActive"),
-                    "revision": 1,
-                    "messages": {"$size": "$messages"},
-                    "archived": {"$subtract": ["$nextSeq", {"$size": "$messages"}]},
-                    "contextTokens": "$context.tokens",
-                    "summary": {
-                        "tokens": "$summary.tokens",
-                        "epoch": "$summary.epoch",
-                        "upTo": "$summary.upTo",
-                        "gaps": {"$size": {"$ifNull": ["$summary.gaps", []]}},
-                    },
-                    "compactionFails": "$compaction.fails",
-                    "steps": {"$size": {"$ifNull": ["$task.steps", []]}},
-                    "usage": 1,
-                    "schemaVersion": 1,
-                }
-            }
-        ],
-    }
-}
-"""What an admin's read-only role may see of Sessions: ids, ages, counts, tokens, and no text."""

@@ -25,8 +25,9 @@ from pymongo.errors import OperationFailure
 
 from bot.errors import StartError, StoreError
 from bot.store.documents import Document
-from bot.store.mongo.collections import OVERVIEW, Collection, Index, collections
+from bot.store.mongo.collections import Collection, Index, Retention, collections
 from bot.store.mongo.driver_gate import DriverGate
+from bot.store.mongo.overview import OVERVIEW
 
 _COLLECTION_EXISTS = 48
 _OPTIONS = (
@@ -53,28 +54,28 @@ class Difference:
     """Whether the bot cannot keep its promises as long as it is so."""
 
 
-async def inspect(database: AsyncDatabase[Document], expire_after: int) -> list[str]:
+async def inspect(database: AsyncDatabase[Document], retention: Retention) -> list[str]:
     """One sentence per difference; nothing is changed."""
-    return [difference.sentence for difference in await _differences(database, expire_after)]
+    return [difference.sentence for difference in await _differences(database, retention)]
 
 
-async def ensure(database: AsyncDatabase[Document], expire_after: int) -> list[str]:
+async def ensure(database: AsyncDatabase[Document], retention: Retention) -> list[str]:
     """Mend all differences; the sentences of what was mended."""
-    differences = await _differences(database, expire_after)
+    differences = await _differences(database, retention)
     for difference in differences:
         async with DriverGate():
             await difference.mend()
     return [difference.sentence for difference in differences]
 
 
-async def ensure_needed(database: AsyncDatabase[Document], expire_after: int) -> list[str]:
+async def ensure_needed(database: AsyncDatabase[Document], retention: Retention) -> list[str]:
     """Mend what this user may; the sentences of what was mended.
 
     Raises StartError where the bot needs the rest.
     """
     mended, lacking = [], []
     try:
-        for difference in await _differences(database, expire_after):
+        for difference in await _differences(database, retention):
             try:
                 async with DriverGate():
                     await difference.mend()
@@ -100,9 +101,9 @@ def _refusal(lacking: Sequence[str]) -> str:
     )
 
 
-async def _differences(database: AsyncDatabase[Document], expire_after: int) -> list[Difference]:
+async def _differences(database: AsyncDatabase[Document], retention: Retention) -> list[Difference]:
     found: list[Difference] = []
-    for collection in collections(expire_after):
+    for collection in collections(retention):
         rules = {"validator": collection.validator, **_CHECKED}
         found += await _compared(database, "Collection", collection.name, rules)
         found += await _index_differences(database, collection)

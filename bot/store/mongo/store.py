@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Self
 
 from bot.ports import Clock
-from bot.store.mongo import admin, schema
+from bot.session import Lifetime
+from bot.store.mongo import admin, overview, schema
 from bot.store.mongo.archive import MongoArchive
 from bot.store.mongo.chats import MongoChats
+from bot.store.mongo.collections import Retention
 from bot.store.mongo.connection import Connection, Driver, open_connection
 from bot.store.mongo.corrections import MongoCorrections
 from bot.store.mongo.dead_letters import MongoDeadLetters
@@ -44,14 +45,14 @@ class Store:
     dead_letters: MongoDeadLetters
 
     @classmethod
-    def over(cls, connection: Connection, *, clock: Clock, keep: timedelta) -> Self:
-        """The Store over an open connection. `keep` is how long archived messages stay."""
+    def over(cls, connection: Connection) -> Self:
+        """The Store over an open connection."""
         database, calls = connection.database, connection.calls
         return cls(
             connection,
             sessions=MongoSessions(database, calls),
             dialogues=MongoDialogues(database, calls),
-            archive=MongoArchive(database, calls, clock, keep),
+            archive=MongoArchive(database, calls),
             notes=MongoNotes(database, calls),
             usage_store=MongoUsage(database, calls),
             owners=MongoOwners(database, calls),
@@ -73,17 +74,21 @@ class Store:
         """Delete archived messages without a Session; how many went."""
         return await admin.sweep_archive(self._connection.database, self._connection.calls)
 
-    async def inspect_schema(self, expire_after: int) -> Sequence[str]:
+    async def inspect_schema(self, retention: Retention) -> Sequence[str]:
         """What is not as it should be, as sentences; nothing is changed."""
-        return await schema.inspect(self._connection.database, expire_after)
+        return await schema.inspect(self._connection.database, retention)
 
-    async def ensure_schema(self, expire_after: int) -> Sequence[str]:
+    async def ensure_schema(self, retention: Retention) -> Sequence[str]:
         """Mend all of it; the sentences of what was mended."""
-        return await schema.ensure(self._connection.database, expire_after)
+        return await schema.ensure(self._connection.database, retention)
 
-    async def ensure_needed_schema(self, expire_after: int) -> Sequence[str]:
+    async def ensure_needed_schema(self, retention: Retention) -> Sequence[str]:
         """Mend what this user may. Raises StartError where the bot needs the rest."""
-        return await schema.ensure_needed(self._connection.database, expire_after)
+        return await schema.ensure_needed(self._connection.database, retention)
+
+    async def publish_lifetime(self, lifetime: Lifetime) -> None:
+        """Let the overview tell what is over by these lifetimes."""
+        await overview.publish_lifetime(self._connection.database, self._connection.calls, lifetime)
 
     async def ping(self) -> None:
         """Ask the server to answer. Raises StoreUnavailable, in words for the operator."""
@@ -94,12 +99,6 @@ class Store:
         await self._connection.close()
 
 
-async def connect(
-    uri: str, database: str, *, driver: Driver = "motor", clock: Clock, keep: timedelta
-) -> Store:
-    """A Store over `database`, once its server has answered.
-
-    `keep` is how long archived messages stay.
-    """
-    connection = await open_connection(uri, database, driver=driver)
-    return Store.over(connection, clock=clock, keep=keep)
+async def connect(uri: str, database: str, *, driver: Driver = "motor") -> Store:
+    """A Store over `database`, once its server has answered."""
+    return Store.over(await open_connection(uri, database, driver=driver))

@@ -93,9 +93,14 @@ SESSIONS: Rule = {
         schemaVersion=_INT,
     )
 }
+_ARCHIVED = _record(_id=_ID, ownerId=_INT, sessionId=_TEXT, **_MESSAGE)
 ARCHIVE: Rule = {
-    "$jsonSchema": _record(_id=_ID, ownerId=_INT, sessionId=_TEXT, **_MESSAGE, expiresAt=_DATE)
+    "$jsonSchema": {
+        **_ARCHIVED,
+        "properties": {**_ARCHIVED["properties"], "expiresAt": _DATE},
+    }
 }
+"""A replica of the version before says in each row when it ends."""
 NOTES: Rule = {
     "$jsonSchema": _record(
         _id=_ID, ownerId=_INT, chatId=_INT_OR_NULL, text=_TEXT, at=_DATE, operationId=_TEXT
@@ -213,3 +218,9 @@ LANES: Rule = {
     }
 }
 LEASES: Rule = {"$jsonSchema": _record(_id=_TEXT, by=_TEXT, until=_DATE)}
+SETTINGS: Rule = {
+    "$jsonSchema": _record(
+        _id=_TEXT, idleSeconds=_COUNT, maxAgeSeconds=_COUNT, resumeSeconds=_COUNT
+    )
+}
+"""What the overview has to know of the bot's settings."""
