@@ -14,8 +14,8 @@ import time
 from dataclasses import dataclass, field
 
 from bot.errors import ChatBusy, LaneLost, StoreError, StoreUnavailable
-from bot.inbox import Batch, Claim, Frontend, Inbox, Run, State
 from bot.ops.logs import bound
+from bot.ports import Batch, Claim, Frontend, Inbox, Run, State
 from bot.running_lanes import LOST, RunningLanes
 from bot.suspects import is_guilty, is_suspect, pause_before
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 from bot.aio import repeat
 from bot.errors import StoreError
-from bot.inbox import Claim, Inbox
 from bot.owner import ASIDE
+from bot.ports import Claim, Inbox
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ process is parked without holding up anybody else.
 
 from __future__ import annotations
 
-from bot.inbox import Claim
+from bot.ports import Claim
 
 SHARED_TRIES = 2
 """Tries after which a death proves nothing."""

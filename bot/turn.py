@@ -27,10 +27,9 @@ from bot.aio import run_until
 from bot.compaction import Compactor
 from bot.content import text_block
 from bot.errors import PromptTooLong, SessionGone
-from bot.inbox import Run
 from bot.lifecycle import ActiveSessions
 from bot.owner import Owner, Place
-from bot.ports import NOTHING_USED, Clock, CountTokens, NewId, Question, Reply, SessionStore
+from bot.ports import NOTHING_USED, Clock, CountTokens, NewId, Question, Reply, Run, SessionStore
 from bot.session import ClosedTurn, Lifetime, Session, Usage
 from bot.tokens import message_tokens
 

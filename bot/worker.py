@@ -14,8 +14,8 @@ import logging
 
 from bot.aio import cancel_and_wait, run_until
 from bot.errors import StoreError
-from bot.inbox import Claim, Frontend, Inbox
 from bot.lane_runner import LaneRunner
+from bot.ports import Claim, Frontend, Inbox
 from bot.running_lanes import RunningLane, RunningLanes
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from bot.agent.loop import Agent
 from bot.agent.prompt import Prompt
 from bot.agent.scripted import Scripted, illegal
 from bot.agent.tools import Arguments, Tool, Toolbox, ToolContext
-from bot.inbox import Run
+from bot.ports import Run
 from bot.store.memory.inbox import MemoryRecord
 from tests.builders import ANNA, ANNAS_CHAT, NOON, question, session
 

@@ -43,9 +43,8 @@ from bot.content import (
     words,
 )
 from bot.errors import BudgetSpent, EmptyAnswer, FilesRefused, ModelBusy, ModelError, ModelRefused
-from bot.inbox import Run
 from bot.owner import Owner
-from bot.ports import Completion, Model, Question, Reply, Request, UsageMeter
+from bot.ports import Completion, Model, Question, Reply, Request, Run, UsageMeter
 from bot.session import Session
 from bot.tokens import request_tokens
 

@@ -17,10 +17,9 @@ from hashlib import sha256
 from typing import Literal
 
 from bot.content import Block, WireMessage, holds_results, text_block
-from bot.inbox import Effect
 from bot.own_tags import escape_all
 from bot.owner import Owner
-from bot.ports import Json, Request
+from bot.ports import Effect, Json, Request
 from bot.session import Message, Session, Summary, Task
 
 SYSTEM = """\

@@ -21,10 +21,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bot.content import clean
 from bot.errors import StartError, StoreUnavailable, ToolFailed
-from bot.inbox import Record
 from bot.own_tags import escape_tags
 from bot.owner import Owner, Place
-from bot.ports import Json
+from bot.ports import Json, Record
 from bot.session import Task
 
 log = logging.getLogger(__name__)

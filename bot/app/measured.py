@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 
 from bot.errors import ModelError
-from bot.inbox import Batch, Frontend, Run, State
 from bot.ops.metrics import Metrics
-from bot.ports import Completion, Json, Model, Request
+from bot.ports import Batch, Completion, Frontend, Json, Model, Request, Run, State
 from bot.ports.model import unbilled, unseen
 from bot.session import Usage
 from bot.telegram.inbound.poller import ALLOWED_UPDATES

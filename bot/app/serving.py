@@ -19,13 +19,13 @@ from aiohttp import web
 from telegram import Bot
 
 from bot.aio import run_until
+from bot.app.leader_election import run_while_leader
 from bot.app.measured import MeasuredFrontend, Receive, counted
 from bot.app.parts import Parts
 from bot.errors import StoreError
 from bot.lifecycle import Lifecycle
 from bot.ops.health import Health, Ping
 from bot.ops.http_server import HttpServer
-from bot.ops.leader_election import run_while_leader
 from bot.ops.metrics import Metrics
 from bot.owner import Owner
 from bot.settings import Settings
@@ -82,7 +82,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     gate = Gate(allowed, IncomingRate(settings.messages_per_minute, turns.clock))
     receiver = Receiver(inbox, account, turns.clock, throttled_notices, gate)
     membership = Membership(store.owners, store.chats, turns.clock, allowed)
-    skew = ClockSkew(turns.clock, metrics.clock_skew)
+    skew = ClockSkew(turns.clock, metrics.clock_skew.set)
     receive = counted(skew.watching(membership.noting(receiver.receive)), metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
     needs = CommandDependencies(

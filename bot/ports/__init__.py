@@ -16,6 +16,9 @@ from bot.ports.dialogues import (
     TitlePrompt,
 )
 from bot.ports.files import Files, Transcribe
+from bot.ports.frontend import Frontend, Run
+from bot.ports.inbox import Batch, Claim, Entry, Inbox, Kind, State
+from bot.ports.leases import Lease
 from bot.ports.model import (
     Completion,
     CountTokens,
@@ -26,7 +29,9 @@ from bot.ports.model import (
     TokenRatioStore,
     UsageMeter,
 )
+from bot.ports.notices import Notices
 from bot.ports.people import Chats, Note, Notes, Owners, Preferences, Reservation, UsageStore
+from bot.ports.records import Effect, Record
 from bot.ports.sessions import NOTHING_USED, Archive, Hit, NewId, SessionStore
 from bot.ports.turns import Clock, Correction, Corrections, Part, Question, Reply
 
@@ -34,7 +39,9 @@ __all__ = [
     "DIALOGUES_A_PAGE",
     "NOTHING_USED",
     "Archive",
+    "Batch",
     "Chats",
+    "Claim",
     "Clock",
     "Completion",
     "Correction",
@@ -43,22 +50,32 @@ __all__ = [
     "Cursor",
     "DialoguePage",
     "Dialogues",
+    "Effect",
+    "Entry",
     "Files",
+    "Frontend",
     "Hit",
+    "Inbox",
     "Json",
+    "Kind",
+    "Lease",
     "Model",
     "NewId",
     "Note",
     "Notes",
+    "Notices",
     "Overview",
     "Owners",
     "Part",
     "Preferences",
     "Question",
+    "Record",
     "Reply",
     "Request",
     "Reservation",
+    "Run",
     "SessionStore",
+    "State",
     "TitlePrompt",
     "TokenRatio",
     "TokenRatioStore",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from bot.inbox import Batch, Claim, Entry
+from bot.ports import Batch, Claim, Entry
 
 LONGEST = 20
 """Messages in one turn."""

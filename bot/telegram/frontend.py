@@ -12,8 +12,7 @@ from functools import partial
 from telegram import CallbackQuery
 
 from bot.errors import BudgetSpent, ModelError, SessionGone, SessionTooLarge, TooLate
-from bot.inbox import Batch, Record, Run, State
-from bot.ports import Question, TitlePrompt
+from bot.ports import Batch, Question, Record, Run, State, TitlePrompt
 from bot.telegram.callbacks import callbacks
 from bot.telegram.commands import corrections
 from bot.telegram.commands.invocation import Effect, Invocation, Press

@@ -23,9 +23,8 @@ from bot.errors import (
     StoreUnavailable,
     Unstorable,
 )
-from bot.inbox import State
 from bot.owner import Lane
-from bot.ports import Clock, Owners
+from bot.ports import Clock, Owners, State
 from bot.telegram.commands.usage import refusal
 from bot.telegram.inbound.parsed_batch import ParsedBatch
 from bot.telegram.outbound.replies import TelegramReply

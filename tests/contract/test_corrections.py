@@ -10,9 +10,8 @@ import pytest
 
 from bot.content import words
 from bot.errors import SessionGone
-from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
-from bot.ports import Correction
+from bot.ports import Correction, Entry
 from bot.session import CompactionState, Summary
 from bot.store.mongo.corrections import MongoCorrections
 from bot.store.mongo.inbox import MongoInbox

@@ -10,8 +10,8 @@ from datetime import timedelta
 
 import pytest
 
-from bot.inbox import Entry
 from bot.ops.clock import ManualClock
+from bot.ports import Entry
 from bot.store.mongo.dead_letters import DeadLetter
 from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.queries import LeaseOwner

@@ -24,9 +24,9 @@ from bot.errors import (
     PromptTooLong,
     StoreUnavailable,
 )
-from bot.inbox import Batch, Claim, Entry, Run
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
+from bot.ports import Batch, Claim, Entry, Run
 from bot.standins.telegram.faults import Fault
 from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.dialogues import MemoryDialogues
@@ -34,8 +34,8 @@ from bot.store.memory.inbox import MemoryRecord
 from bot.store.memory.owners import MemoryOwners
 from bot.store.memory.sessions import MemorySessions
 from bot.store.memory.usage import MemoryUsage
+from bot.telegram.command_names import COMMANDS
 from bot.telegram.commands.menu import publish
-from bot.telegram.commands.names import COMMANDS
 from bot.telegram.commands.table import CommandDependencies
 from bot.telegram.frontend import TelegramFrontend
 from bot.telegram.inbound.identity import Sender, identify

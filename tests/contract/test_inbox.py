@@ -9,8 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from bot.inbox import Effect, Entry
 from bot.owner import Lane, Owner, Place
+from bot.ports import Effect, Entry
 from bot.store.memory.inbox import MemoryInbox
 from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.queries import LeaseOwner

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.errors import LaneLost
-from bot.inbox import Entry
 from bot.ops.clock import ManualClock
+from bot.ports import Entry
 from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.queries import LeaseOwner
 from tests.builders import ANNA, BORIS, NOON, lane

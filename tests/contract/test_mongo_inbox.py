@@ -15,8 +15,8 @@ import pytest
 from pymongo.errors import WriteError
 
 from bot.errors import LaneLost, StoreUnavailable
-from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
+from bot.ports import Entry
 from bot.store.mongo import arrivals
 from bot.store.mongo.driver_gate import DriverGate, Uncertain
 from bot.store.mongo.inbox import MongoInbox

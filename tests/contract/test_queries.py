@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from bot.inbox import Claim, Entry
 from bot.owner import Lane, Owner, Place
+from bot.ports import Claim, Entry
 from bot.store.mongo import queries
 from bot.store.mongo.queries import LeaseOwner
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, closed_turn, session

@@ -19,7 +19,6 @@ from statistics import median, quantiles
 ROOT = Path(__file__).parents[2]
 SPINE = "bot/turn.py"
 MAX_CLASS_LINES = 150
-COMMAND_NAMES = "bot.telegram.commands.names"
 CONTENT_CLEANERS = frozenset({"clean", "user_content"})
 CONTENT_COMES_BY = (
     "bot/telegram/inbound/",
@@ -180,9 +179,7 @@ def _imported(tree: ast.Module, folder: str) -> set[str]:
 
 
 def _child(module: str, folder: str) -> str:
-    """The part of a folder that a module is in; the names of commands are a part by themselves."""
-    if module == COMMAND_NAMES:
-        return "names of commands"
+    """The part of a folder that a module is in."""
     return module.removeprefix(folder.replace("/", ".")).partition(".")[0]
 
 

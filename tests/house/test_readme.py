@@ -9,7 +9,7 @@ import re
 
 from bot.settings import Settings
 from bot.settings.wording import table
-from bot.telegram.commands.names import COMMANDS
+from bot.telegram.command_names import COMMANDS
 from bot.texts import text
 
 

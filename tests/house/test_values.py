@@ -55,6 +55,25 @@ def test_values_are_frozen_and_slotted(sources):
     assert loose == []
 
 
+def protocols(source):
+    """The classes of a module that are Protocols, generic ones among them."""
+    return [
+        source.at(node, node.name)
+        for node in source.find(ast.ClassDef)
+        if any(
+            ast.unparse(base).partition("[")[0].rpartition(".")[2] == "Protocol"
+            for base in node.bases
+        )
+    ]
+
+
+def test_every_protocol_is_a_port(sources):
+    product = [source for source in sources if not source.under("bot/standins/", "bot/demo/")]
+    inside = [source for source in product if source.under("bot/ports/")]
+    assert [one for source in product if source not in inside for one in protocols(source)] == []
+    assert len([one for source in inside for one in protocols(source)]) > 15
+
+
 def test_pydantic_is_used_only_where_input_is_judged(sources):
     users = [
         source.at(node, ast.unparse(node))

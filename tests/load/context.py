@@ -35,9 +35,9 @@ from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import Toolbox
 from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.content import Block, Role, text_block
-from bot.inbox import Run
 from bot.ops.clock import ManualClock
 from bot.owner import Owner, Place
+from bot.ports import Run
 from bot.session import number
 from bot.standins.claude.answers import say
 from bot.standins.claude.prompt import Meter

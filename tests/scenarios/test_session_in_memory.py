@@ -14,9 +14,9 @@ from bot.agent.scripted import Scripted, says
 from bot.agent.tools import Toolbox
 from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.content import words
-from bot.inbox import Run
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
+from bot.ports import Run
 from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.inbox import MemoryRecord
 from bot.store.memory.sessions import MemorySessions

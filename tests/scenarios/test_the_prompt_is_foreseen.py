@@ -20,8 +20,8 @@ from bot.agent.prompt import Prompt
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.tools import Toolbox
 from bot.compaction import CompactionPolicy, Compactor, Summariser
-from bot.inbox import Run
 from bot.ops.clock import ManualClock
+from bot.ports import Run
 from bot.standins.claude.server import ClaudeServer
 from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.inbox import MemoryRecord

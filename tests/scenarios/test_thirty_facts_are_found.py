@@ -14,8 +14,8 @@ from bot.agent.scripted import Scripted, says
 from bot.agent.toolbox.search import search_tools
 from bot.agent.tools import Toolbox
 from bot.compaction import CompactionPolicy, Compactor, Summariser
-from bot.inbox import Run
 from bot.ops.clock import ManualClock
+from bot.ports import Run
 from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.inbox import MemoryRecord
 from bot.store.memory.sessions import MemorySessions

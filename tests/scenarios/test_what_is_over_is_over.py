@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from bot.standins.claude.answers import call, calls, say, think
-from bot.telegram.commands.names import COMMANDS
+from bot.telegram.command_names import COMMANDS
 from bot.telegram.outbound.buttons import AGAIN, COMPACT, REPEAT
 
 SECRET = "heron"

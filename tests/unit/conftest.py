@@ -18,9 +18,9 @@ from bot.agent.toolbox.notes import notes_tools
 from bot.agent.toolbox.plan import plan_tools
 from bot.agent.tools import Toolbox
 from bot.compaction import CompactionPolicy, Compactor, Summariser
-from bot.inbox import Run
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
+from bot.ports import Run
 from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.inbox import MemoryRecord
 from bot.store.memory.notes import MemoryNotes

@@ -16,7 +16,7 @@ from bot.agent.scripted import calls, says
 from bot.agent.tools import Toolbox
 from bot.compaction import CompactionPolicy
 from bot.content import words
-from bot.inbox import Run
+from bot.ports import Run
 from bot.store.memory.inbox import MemoryRecord
 from bot.store.memory.sessions import MemorySessions
 from tests.agents import tool

@@ -12,7 +12,7 @@ import pytest
 
 from bot.agent.scripted import says
 from bot.errors import LaneLost
-from bot.inbox import Run
+from bot.ports import Run
 from bot.store.memory.inbox import MemoryRecord
 from bot.telegram.outbound.replies import TelegramReply
 from tests.builders import ANNA, ANNAS_CHAT, question

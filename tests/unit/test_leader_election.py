@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from bot.app.leader_election import run_while_leader
 from bot.errors import StoreUnavailable
-from bot.ops.leader_election import run_while_leader
 
 
 class Lease:

@@ -14,10 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from bot.agent.scripted import Scripted, fails, says
 from bot.app.measured import MeasuredFrontend, MeasuredModel, counted
 from bot.errors import ModelBusy, StoreUnavailable
-from bot.inbox import Batch, Claim, Entry, Run
 from bot.ops.http_server import HttpServer
 from bot.ops.metrics import Metrics
-from bot.ports import Request
+from bot.ports import Batch, Claim, Entry, Request, Run
 from bot.session import Usage
 from bot.store.memory.inbox import MemoryRecord
 from tests.builders import NOON, lane

@@ -13,10 +13,10 @@ import pytest
 
 from bot import worker
 from bot.errors import ChatBusy, LaneLost, StoreUnavailable
-from bot.inbox import Entry
 from bot.lane_runner import LOST_SECONDS
 from bot.ops.clock import ManualClock
 from bot.owner import Lane, Owner, Place
+from bot.ports import Entry
 from bot.store.memory.inbox import MemoryInbox, MemoryRecord
 from bot.suspects import MAX_DEATHS_ALONE, PAUSES, RETRY_SECONDS, SHARED_TRIES
 from bot.worker import Worker

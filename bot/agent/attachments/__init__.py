@@ -33,10 +33,9 @@ from bot.content import (
     text_block,
 )
 from bot.errors import FileBroken, FileError, FileUnavailable
-from bot.inbox import Record
 from bot.own_tags import escape_tags
 from bot.owner import Owner
-from bot.ports import CountTokens, Files, Part, Question, Reply, Transcribe
+from bot.ports import CountTokens, Files, Part, Question, Record, Reply, Transcribe
 from bot.ports.model import rough
 from bot.session import Session
 from bot.tokens import message_tokens

@@ -16,9 +16,8 @@ from math import ceil
 from bot.budget import TokenBudget
 from bot.content import FileBlock, clean
 from bot.errors import NotTranscribed
-from bot.inbox import Record
 from bot.owner import Owner
-from bot.ports import Transcribe
+from bot.ports import Record, Transcribe
 
 BYTES_PER_SECOND = 40_000
 """Of the densest MP3 (320 kbit/s): no recording is shorter than its bytes, whatever its sender's

@@ -18,9 +18,8 @@ from datetime import datetime
 from itertools import count
 from typing import Literal
 
-from bot.inbox import Batch, Claim, Effect, Entry, State
 from bot.owner import Lane
-from bot.ports import Clock, TitlePrompt
+from bot.ports import Batch, Claim, Clock, Effect, Entry, State, TitlePrompt
 from bot.store.batches import next_batch
 
 IDS_REMEMBERED = 100_000

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from pymongo.asynchronous.collection import AsyncCollection
 
-from bot.inbox import Entry
-from bot.ports import Clock
+from bot.ports import Clock, Entry
 from bot.store.documents import Document
 from bot.store.mongo import queries
 from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, Duplicate, within

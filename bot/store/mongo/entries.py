@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bot.inbox import Entry
 from bot.owner import Lane, Owner, Place
-from bot.ports import Correction
+from bot.ports import Correction, Entry
 from bot.store.documents import Document, bson_datetime
 
 

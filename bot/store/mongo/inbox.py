@@ -22,9 +22,8 @@ from dataclasses import replace
 from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.errors import LaneLost
-from bot.inbox import Batch, Claim, Entry, State
 from bot.owner import Lane
-from bot.ports import Clock
+from bot.ports import Batch, Claim, Clock, Entry, State
 from bot.store.batches import next_batch
 from bot.store.documents import Document
 from bot.store.mongo import queries

@@ -14,7 +14,7 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.collection import AsyncCollection
 
 from bot.errors import LaneLost
-from bot.inbox import Claim
+from bot.ports import Claim
 from bot.store.documents import Document
 from bot.store.mongo import queries
 from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, Uncertain, within

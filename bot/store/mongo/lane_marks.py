@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from pymongo.asynchronous.collection import AsyncCollection
 
-from bot.inbox import Claim
-from bot.ports import TitlePrompt
+from bot.ports import Claim, TitlePrompt
 from bot.store.documents import Document
 from bot.store.mongo.driver_gate import DriverGate
 

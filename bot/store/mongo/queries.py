@@ -21,8 +21,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from bot.inbox import Claim, Entry, State
 from bot.owner import Owner, Place
+from bot.ports import Claim, Entry, State
 from bot.session import Alive, ClosedTurn, Lifetime, Session
 from bot.store.documents import Document, bson_datetime
 from bot.store.filters import active, alive, owned

@@ -13,8 +13,7 @@ from datetime import datetime
 from pymongo.asynchronous.collection import AsyncCollection
 
 from bot.errors import LaneLost
-from bot.inbox import Batch, Effect
-from bot.ports import TitlePrompt
+from bot.ports import Batch, Effect, TitlePrompt
 from bot.store.documents import Document, bson_datetime
 from bot.store.mongo.driver_gate import DriverGate
 from bot.store.mongo.lane_leases import LaneLeases

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bot.telegram.command_names import COMMANDS
 from bot.telegram.commands.invocation import Invocation
-from bot.telegram.commands.names import COMMANDS
 from bot.texts import text
 
 

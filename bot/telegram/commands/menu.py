@@ -12,7 +12,7 @@ from functools import partial
 from telegram import Bot, BotCommand
 from telegram.error import TelegramError
 
-from bot.telegram.commands.names import COMMANDS
+from bot.telegram.command_names import COMMANDS
 from bot.texts import LANGUAGES, text
 
 log = logging.getLogger(__name__)

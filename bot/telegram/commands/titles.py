@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from telegram import Update
 
-from bot.inbox import Record
-from bot.ports import TitlePrompt
+from bot.ports import Record, TitlePrompt
 from bot.telegram.commands.visible_dialogues import VisibleDialogues
 from bot.telegram.inbound.parsed_batch import ParsedBatch
 from bot.telegram.outbound.replies import TelegramReply

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Protocol
 
 from bot.ports import Clock, Json
 
@@ -20,19 +19,12 @@ MIN_DELIVERIES = 5
 log = logging.getLogger(__name__)
 
 
-class Measure(Protocol):
-    """Where a number is shown."""
-
-    def set(self, value: float, /) -> None:
-        """Show it."""
-
-
 class ClockSkew:
     """Measures by the dates of updates as they come in; warns once in the life of a process."""
 
-    def __init__(self, clock: Clock, measure: Measure) -> None:
+    def __init__(self, clock: Clock, show: Callable[[float], None]) -> None:
         self._clock = clock
-        self._measure = measure
+        self._show = show
         self._late: deque[float] = deque(maxlen=MIN_DELIVERIES)
         self._has_warned = False
 
@@ -57,7 +49,7 @@ class ClockSkew:
                 self._tell(min(self._late))
 
     def _tell(self, skew: float) -> None:
-        self._measure.set(skew)
+        self._show(skew)
         if abs(skew) > MAX_SKEW_SECONDS and not self._has_warned:
             self._has_warned = True
             log.warning("the host's clock differs from Telegram's by %.0f seconds", skew)

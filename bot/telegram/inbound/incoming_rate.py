@@ -14,9 +14,8 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from bot.inbox import Kind
 from bot.owner import Owner
-from bot.ports import Clock
+from bot.ports import Clock, Kind
 
 BURST_MINUTES = 2
 """How many minutes' worth may come at once: a long paste and an album fit in."""

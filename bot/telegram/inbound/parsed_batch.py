@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from telegram import CallbackQuery, Message, Update
 
-from bot.inbox import Batch, Entry
 from bot.ops.logs import whereabouts
 from bot.owner import Lane
+from bot.ports import Batch, Entry
 from bot.telegram.inbound.identity import Sender, identify
 from bot.telegram.inbound.lenient import as_update
 from bot.telegram.inbound.parsing import Reading, read

@@ -20,8 +20,7 @@ from itertools import pairwise
 from telegram import Message, MessageEntity, Update
 
 from bot.content import Block, words
-from bot.inbox import Kind
-from bot.ports import Part, Question
+from bot.ports import Kind, Part, Question
 from bot.telegram.inbound.message_content import content_of, says, text_of, texts, unreadable
 from bot.telegram.utf16 import utf16_len
 

@@ -16,39 +16,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from telegram import Update
 
 from bot.content import clean
 from bot.errors import StoreError, StoreUnavailable, Unstorable
-from bot.inbox import Entry, Inbox, Kind
 from bot.ops.logs import whereabouts
-from bot.owner import Lane, Owner, Place
-from bot.ports import Clock, Json
-from bot.telegram.commands.names import CANCELLING_PRESSES, COMMANDS, Command
+from bot.owner import Lane, Owner
+from bot.ports import Clock, Entry, Inbox, Json, Kind, Notices
+from bot.telegram.command_names import CANCELLING_PRESSES, COMMANDS, Command
 from bot.telegram.inbound.identity import Refusal, Sender, Stop, identify, inviter, stop_of
 from bot.telegram.inbound.incoming_rate import Arrival, IncomingRate
 from bot.telegram.inbound.lenient import as_update
 from bot.telegram.inbound.parsing import Account, command_of, gathers, kind_of
-from bot.texts import Language
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-
-class Notices(Protocol):
-    """Sentences for people who get no answer; nobody waits until they are sent."""
-
-    def say(self, place: Place, key: str, language: Language) -> None:
-        """Say the sentence in the Place, unless it was said there recently."""
-
-    def answer(self, query_id: str, place: Place, key: str, language: Language) -> None:
-        """Say the sentence above the button that was pressed, where there is room."""
-
-    def leave(self, place: Place, key: str, language: Language) -> None:
-        """Say the sentence and leave the chat."""
 
 
 def _sender_of(stored: Json) -> Sender | None:

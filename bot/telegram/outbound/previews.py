@@ -19,12 +19,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from bot.aio import cancel_and_wait, run_until
 from bot.errors import BotError
-from bot.inbox import Record
 from bot.owner import Place
+from bot.ports import Record
 from bot.telegram.outbound.formatting import chunks_of
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.splitting import PART_UNITS, Chunk
@@ -45,24 +44,6 @@ costs nobody else.
 """
 KEEP_ALIVE_SECONDS = 20.0
 """A draft is seen for half a minute."""
-
-
-class PreviewTarget(Protocol):
-    """Where a preview is shown."""
-
-    @property
-    def pace(self) -> float:
-        """Seconds between two looks."""
-
-    @property
-    def opens_with_status(self) -> bool:
-        """Whether it may show what is being done before there is any word of the answer."""
-
-    async def render(self, chunks: Sequence[Chunk]) -> bool:
-        """Show the text as far as it has grown; False: there is more of it than room now.
-
-        Raises a BotError.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +104,13 @@ class MessageTarget:
             await self._record.previewed(self._turn, *known, message_id)
         self._shown[at] = chunk
         return True
+
+
+PreviewTarget = DraftTarget | MessageTarget
+"""Where a preview is shown. `pace`: seconds between two looks. `opens_with_status`: whether it may
+show what is being done before there is any word of the answer. `render` shows the text as far as it
+has grown; False: there is more of it than room now.
+"""
 
 
 class Preview:

@@ -18,8 +18,8 @@ from typing import Self
 from telegram import ForceReply, InlineKeyboardMarkup
 
 from bot.aio import cancel_and_wait
-from bot.inbox import Record
 from bot.owner import Place
+from bot.ports import Record
 from bot.telegram.outbound.buttons import REPEAT, RETRY, button_below
 from bot.telegram.outbound.chat_actions import keep_typing
 from bot.telegram.outbound.formatting import chunks_of

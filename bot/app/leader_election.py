@@ -5,22 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from bot.aio import cancel_and_wait
 from bot.errors import StoreError, StoreUnavailable
+from bot.ports import Lease
 
 log = logging.getLogger(__name__)
-
-
-class Lease(Protocol):
-    """A lease that one process holds at a time."""
-
-    async def take(self) -> bool:
-        """Take or renew the lease; whether it is ours now."""
-
-    async def drop(self) -> None:
-        """Give the lease up."""
 
 
 async def run_while_leader(
