@@ -93,12 +93,9 @@ SESSIONS: Rule = {
         schemaVersion=_INT,
     )
 }
-_ARCHIVED = _record(_id=_ID, ownerId=_INT, sessionId=_TEXT, **_MESSAGE)
+_ARCHIVED: dict[str, Rule] = {"_id": _ID, "ownerId": _INT, "sessionId": _TEXT, **_MESSAGE}
 ARCHIVE: Rule = {
-    "$jsonSchema": {
-        **_ARCHIVED,
-        "properties": {**_ARCHIVED["properties"], "expiresAt": _DATE},
-    }
+    "$jsonSchema": {**_record(**_ARCHIVED, expiresAt=_DATE), "required": list(_ARCHIVED)}
 }
 """A replica of the version before says in each row when it ends."""
 NOTES: Rule = {
