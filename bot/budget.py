@@ -15,7 +15,7 @@ from datetime import UTC, datetime, time, timedelta
 from bot.errors import BudgetSpent, StoreError
 from bot.owner import Owner
 from bot.ports import NOTHING_USED, Clock, Reservation, UsageMeter, UsageStore
-from bot.session import Usage
+from bot.usage import Usage
 
 log = logging.getLogger(__name__)
 

@@ -5,6 +5,8 @@
     │   └── SettingsError          one line per missing or wrong setting
     ├── StoreError
     │   ├── StoreUnavailable       MongoDB cannot be asked, or did not answer in time
+    │   │   └── Uncertain          the write may have happened all the same
+    │   ├── Duplicate              a document with this key exists already
     │   ├── AlreadyActive          another Session became active first
     │   ├── LaneLost               our lease ran out; another worker has the lane
     │   ├── Unstorable             no document can hold it, however often it is tried
@@ -42,7 +44,9 @@ the exception's own message is for the log and carries neither secrets nor a per
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from bot.usage import Usage
 
 
 class BotError(Exception):
@@ -70,6 +74,14 @@ class StoreError(BotError):
 
 class StoreUnavailable(StoreError):
     """MongoDB cannot be reached."""
+
+
+class Uncertain(StoreUnavailable):
+    """MongoDB did not answer in time; the write may have happened."""
+
+
+class Duplicate(StoreError):
+    """A document with this key exists already."""
 
 
 class AlreadyActive(StoreError):
@@ -102,19 +114,25 @@ class ModelError(BotError):
     """The model call failed."""
 
     text = "error_model_busy"
-    usage: Any = None
-    """What had been billed before it failed, a `session.Usage`; None where it was sent and nobody
-    knows.
-    """
+
+    def __init__(self, message: str = "", *, usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage
+        """What the call is billed for; None where it was sent and nobody knows."""
 
 
 class ModelBusy(ModelError):
     """The model is busy or the connection broke; waiting helps."""
 
     def __init__(
-        self, message: str = "", *, retry_after: float | None = None, at_once: bool = True
+        self,
+        message: str = "",
+        *,
+        usage: Usage | None = None,
+        retry_after: float | None = None,
+        at_once: bool = True,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, usage=usage)
         self.retry_after = retry_after
         """Seconds the provider asked us to wait, where it said so."""
         self.at_once = at_once

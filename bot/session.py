@@ -8,12 +8,13 @@ turn, at close and when it is opened again, and by nothing else. Pure: no I/O, n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
 from bot.content import Block, Role, spoken
 from bot.owner import Owner, Place
+from bot.usage import Usage
 
 Status = Literal["active", "closed"]
 
@@ -96,30 +97,6 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens as the provider billed them, summed over calls, and the number of turns."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    turns: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
-
-    @property
-    def prompt_tokens(self) -> int:
-        """The whole prompt: what was read fresh, from the cache and into it."""
-        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
-
-    @property
-    def tokens(self) -> int:
-        """Prompt and answer."""
-        return self.prompt_tokens + self.output_tokens
-
-
-@dataclass(frozen=True, slots=True)
 class PromptSize:
     """The size of the last prompt and answer as its model reported it, and the summary epoch it was
     measured at.
@@ -182,7 +159,7 @@ class Session:
     summary: Summary | None = None
     task: Task | None = None
     turns: tuple[int, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     prompt: PromptSize = PromptSize()
     compaction: CompactionState = CompactionState()
 

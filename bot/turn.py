@@ -30,8 +30,9 @@ from bot.errors import PromptTooLong, SessionGone
 from bot.lifecycle import ActiveSessions
 from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Clock, CountTokens, NewId, Question, Reply, Run, SessionStore
-from bot.session import ClosedTurn, Lifetime, Session, Usage
+from bot.session import ClosedTurn, Lifetime, Session
 from bot.tokens import message_tokens
+from bot.usage import Usage
 
 log = logging.getLogger(__name__)
 

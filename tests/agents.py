@@ -83,12 +83,14 @@ def agent(model, *tools, sleep=None, random=lambda: 0.0, attachments=None, **lim
     )
 
 
-async def run(model, *tools, asked="hello", of=None, streamed=None, **options):
+async def run(model, *tools, asked="hello", of=None, streamed=None, within=None, **options):
     """One turn of Anna's; a list of lines is a script. What leaves the turn must be legal."""
     model = Scripted(*model) if isinstance(model, list) else model
     of = of or session()
     asks = agent(model, *tools, **options)
-    answer = await asks.run(ANNA, of, question(asked), streamed or StreamedText(), a_run())
+    answer = await asks.run(
+        ANNA, of, question(asked), streamed or StreamedText(), within or a_run()
+    )
     entries = [{"role": "user", "content": [{"type": "text", "text": asked}]}]
     entries += [{"role": role, "content": list(content)} for role, content in answer.exchange]
     assert illegal(entries) == ""

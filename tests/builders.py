@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from bot.content import TextBlock
 from bot.owner import Lane, Owner, Place
 from bot.ports import Part, Question
-from bot.session import ClosedTurn, Lifetime, Message, PromptSize, Session, Usage
+from bot.session import ClosedTurn, Lifetime, Message, PromptSize, Session
+from bot.usage import Usage
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 ANNA = Owner(1001)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from bot.content import Block, Role, clean, plain_text, text_block, words
 from bot.ports import CountTokens, Question
-from bot.session import ClosedTurn, PromptSize, Session, Task, Usage, number
+from bot.session import ClosedTurn, PromptSize, Session, Task, number
 from bot.title import title
 from bot.tokens import message_tokens
+from bot.usage import Usage
 
 INTERRUPTED = "[interrupted]"
 LATE_PIECE = "[this came after the album it belongs to had been answered]"

@@ -28,9 +28,9 @@ from bot.agent.streamed import StreamedMessage
 from bot.errors import ModelBusy, ModelError
 from bot.ports import Completion, Request
 from bot.ports.model import unbilled, unseen
-from bot.session import Usage
 from bot.settings import ANTHROPIC_URL
 from bot.settings.mcp import McpServer
+from bot.usage import Usage
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ UNSEEN_TOKENS_PER_SECOND = 100
 its usage.
 """
 _ONE_UNSEEN = "..."
+NO_STOP_REASON = "the stream ended without a stop reason"
 NOTHING_CAME = "an empty answer: is ANTHROPIC_BASE_URL right, or is a captive portal in the way?"
 
 Credential = Literal["bearer", "x-api-key"]
@@ -138,17 +139,17 @@ class Claude:
 
         Raises a ModelError that carries the usage known so far.
         """
-        message, was_refused = StreamedMessage(on_text, on_start, on_tool, on_hidden), False
-        failure: ModelError = ModelBusy("the stream ended without a stop reason")
+        message = StreamedMessage(on_text, on_start, on_tool, on_hidden)
         try:
             await self._hear(body(request, self._endpoint), message)
-            failure = failure if message.usage else ModelBusy(NOTHING_CAME)
+            failure: ModelError = ModelBusy(
+                NO_STOP_REASON if message.usage else NOTHING_CAME, usage=message.usage
+            )
         except FAILURES as error:
-            failure, was_refused = classify(error), is_unbilled(error)
+            failure = classify(error, Usage() if is_unbilled(error) else message.usage)
         # What breaks behind the stop reason takes nothing from the answer, which is billed already.
         if (completion := message.completion()) is not None:
             return completion
-        failure.usage = Usage() if was_refused else message.usage
         raise failure
 
     async def _hear(self, wanted: Body, message: StreamedMessage) -> None:
@@ -184,9 +185,8 @@ class Claude:
         )
         if events.response.headers.get("content-type", "").startswith("text/html"):
             await events.close()
-            not_the_provider = ModelBusy(NOTHING_CAME)
-            not_the_provider.usage = Usage()  # it stood in the way, so the call never arrived
-            raise not_the_provider
+            # What answered stood in the provider's way, so the call never arrived.
+            raise ModelBusy(NOTHING_CAME, usage=Usage())
         return events
 
 

@@ -101,12 +101,8 @@ class Agent:
         turn = _Turn(self, context, messages, streamed, meter)
         try:
             return await turn.run()
-        except BudgetSpent:
+        except (BudgetSpent, ModelError):
             streamed.clear()
-            raise
-        except ModelError as error:
-            streamed.clear()
-            error.usage = meter.total
             raise
 
 

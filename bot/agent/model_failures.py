@@ -15,6 +15,7 @@ import anthropic
 import httpx2
 
 from bot.errors import FilesRefused, ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
+from bot.usage import Usage
 
 FAILURES = (
     anthropic.AnthropicError,
@@ -59,16 +60,17 @@ _OF_A_FILE = re.compile(
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 
 
-def classify(error: Exception) -> ModelError:
-    """Which of our errors a failure of the SDK is."""
+def classify(error: Exception, usage: Usage | None = None) -> ModelError:
+    """Which of our errors a failure of the SDK is; `usage`: what the call is billed for."""
     match error:
         case anthropic.APIStatusError():
-            return _classify_status(error)
+            return _classify_status(error, usage)
         case TimeoutError():
-            return ModelBusy("the model was silent for too long")
+            return ModelBusy("the model was silent for too long", usage=usage)
         case anthropic.CredentialsError():
-            return ModelMisconfigured("no usable credentials")
-    return ModelBusy(f"the connection or the stream broke: {type(error).__name__}")
+            return ModelMisconfigured("no usable credentials", usage=usage)
+    broke = f"the connection or the stream broke: {type(error).__name__}"
+    return ModelBusy(broke, usage=usage)
 
 
 def is_unbilled(error: Exception) -> bool:
@@ -84,17 +86,20 @@ def is_unbilled(error: Exception) -> bool:
     return isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout)
 
 
-def _classify_status(error: anthropic.APIStatusError) -> ModelError:
+def _classify_status(error: anthropic.APIStatusError, usage: Usage | None) -> ModelError:
     message = (
         f"status {error.status_code}, {_code(error.type)}, {_code(error.error_code)}, "
         f"request {_code(error.request_id)}"
     )
     kind = _kind(error)
     if kind is not ModelBusy:
-        return kind(message)
+        return kind(message, usage=usage)
     headers = error.response.headers
     return ModelBusy(
-        message, retry_after=_retry_after(headers), at_once=headers.get("x-should-retry") != "false"
+        message,
+        usage=usage,
+        retry_after=_retry_after(headers),
+        at_once=headers.get("x-should-retry") != "false",
     )
 
 

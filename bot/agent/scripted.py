@@ -22,7 +22,7 @@ from bot.content import as_block, text_block, words
 from bot.errors import ModelBusy, ModelError, ModelMisconfigured
 from bot.ports import Completion, Json, Request
 from bot.ports.model import unbilled, unseen
-from bot.session import Usage
+from bot.usage import Usage
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
 
@@ -68,10 +68,9 @@ def thinks(thought: str) -> Line:
     return Line(({"type": "thinking", "thinking": thought, "signature": "signed"},))
 
 
-def fails(error: ModelError) -> Line:
-    """A refused call: nothing was shown and, unless the error says so, nothing is billed."""
-    error.usage = error.usage or Usage()
-    return Line(error=error)
+def fails(kind: Callable[..., ModelError], message: str = "", **fields: object) -> Line:
+    """A refused call: nothing was shown and, unless `usage` says so, nothing is billed."""
+    return Line(error=kind(message, **{"usage": Usage(), **fields}))
 
 
 def breaks(text: str, error: ModelError | None = None) -> Line:

@@ -22,7 +22,7 @@ from bot.agent.storable_content import acceptable_name
 from bot.content import as_block, clean
 from bot.ports import Completion, Json
 from bot.ports.model import unbilled, unseen
-from bot.session import Usage
+from bot.usage import Usage
 
 Wire = dict[str, Any]
 """An object as it came over the wire."""

@@ -12,8 +12,8 @@ from bot.errors import ModelError
 from bot.ops.metrics import Metrics
 from bot.ports import Batch, Completion, Frontend, Json, Model, Request, Run, State
 from bot.ports.model import unbilled, unseen
-from bot.session import Usage
 from bot.telegram.inbound.poller import ALLOWED_UPDATES
+from bot.usage import Usage
 
 Receive = Callable[..., Awaitable[None]]
 

@@ -24,8 +24,9 @@ from bot.errors import ModelError, SummaryRejected
 from bot.own_tags import escape_tags
 from bot.ports import Completion, CountTokens, Model, Request, UsageMeter
 from bot.ports.model import unseen
-from bot.session import Message, Summary, Usage
+from bot.session import Message, Summary
 from bot.tokens import request_tokens
+from bot.usage import Usage
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, Literal, Protocol
 
 from bot.content import Block, WireMessage, words
-from bot.session import Usage
+from bot.usage import Usage
 
 Json = Mapping[str, Any]
 

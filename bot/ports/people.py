@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.owner import Owner, Place
-from bot.session import Usage
+from bot.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,8 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.owner import Owner, Place
-from bot.session import (
-    Alive,
-    ClosedTurn,
-    CompactionState,
-    Lifetime,
-    Message,
-    Session,
-    Summary,
-    Usage,
-)
+from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Message, Session, Summary
+from bot.usage import Usage
 
 NOTHING_USED = Usage()
 NewId = Callable[[], str]

@@ -29,10 +29,10 @@ from bot.session import (
     Step,
     Summary,
     Task,
-    Usage,
 )
 from bot.store.filters import matches
 from bot.store.stored_blocks import pack, unpack
+from bot.usage import Usage
 
 log = logging.getLogger(__name__)
 

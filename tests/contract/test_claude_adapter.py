@@ -22,12 +22,13 @@ from bot.errors import (
     PromptTooLong,
 )
 from bot.ports import Request
-from bot.session import Usage, number
+from bot.session import number
 from bot.settings import ANTHROPIC_URL
 from bot.standins.claude.answers import Answer, Text, ToolCall, Whole, call, calls, think
 from bot.standins.claude.faults import Fault, Reply
 from bot.standins.claude.garbled import GARBLED
 from bot.standins.claude.server import ClaudeServer
+from bot.usage import Usage
 from tests.agents import MODEL, StreamedText, results, run, tool
 from tests.builders import NOON, dialogue, question, session, text
 
@@ -218,7 +219,7 @@ async def test_what_was_written_and_shown_to_nobody_is_told_as_it_comes(server, 
     with pytest.raises(ModelBusy) as failure:
         await claude.complete(request(tools=(tool().spec,)), hidden.append, on_hidden=hidden.append)
     assert "".join(hidden).startswith('{"words": "a')
-    assert failure.value.usage.input_tokens == server.journal.exchanges[0].prompt.total
+    assert (failure.value.usage or Usage()).input_tokens == server.journal.exchanges[0].prompt.total
 
 
 @pytest.mark.parametrize("fault", TRANSIENT.values(), ids=TRANSIENT)
@@ -275,7 +276,7 @@ async def test_a_torn_stream_says_what_it_cost(server, claude):
     server.faults.next(Fault.dropped())
     with pytest.raises(ModelBusy) as failure:
         await ask(claude)
-    assert failure.value.usage.input_tokens == server.journal.exchanges[0].prompt.total
+    assert (failure.value.usage or Usage()).input_tokens == server.journal.exchanges[0].prompt.total
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from datetime import timedelta
 import pytest
 
 from bot.errors import SessionGone, SessionTooLarge
-from bot.session import TURNS_REMEMBERED, Fact, PromptSize, Step, Summary, Task, Usage
+from bot.session import TURNS_REMEMBERED, Fact, PromptSize, Step, Summary, Task
 from bot.store import turn_documents
+from bot.usage import Usage
 from tests.builders import (
     ANNA,
     ANNAS_CHAT,

@@ -413,16 +413,14 @@ async def test_what_cannot_be_read_gets_a_sentence_and_no_call_of_the_model(offi
 
 
 @pytest.mark.parametrize(
-    "error",
-    [ModelBusy(), PromptTooLong(), ModelRefused(), ModelMisconfigured("key"), EmptyAnswer()],
-    ids=lambda error: type(error).__name__,
+    "kind", [ModelBusy, PromptTooLong, ModelRefused, ModelMisconfigured, EmptyAnswer]
 )
-async def test_an_error_becomes_its_sentence_in_the_persons_language(office, error):
+async def test_an_error_becomes_its_sentence_in_the_persons_language(office, kind):
     ivan = office.server.person(9, "Иван", "ru")
-    office.model.script = [fails(error)]
+    office.model.script = [fails(kind)]
     ivan.says("привет")
     assert await office.answer() == "failed"
-    assert ivan.chat.text == text(error.text, "ru")
+    assert ivan.chat.text == text(kind.text, "ru")
 
 
 async def test_what_nobody_expected_becomes_a_general_sentence_and_a_traceback_in_the_log(
@@ -551,7 +549,7 @@ async def test_a_turn_that_was_told_to_stop_says_what_it_had(office, anna):
 
 async def test_an_apology_waits_for_a_busy_chat(office, anna):
     """The whole turn is run again then; nothing of the failed one was stored."""
-    office.model.script = [fails(ModelRefused()), says("Hello!")]
+    office.model.script = [fails(ModelRefused), says("Hello!")]
     anna.says("hello")
     batch = await office.batch()
     office.server.faults.next("sendMessage", Fault.too_many(27))
@@ -572,7 +570,7 @@ async def test_an_answer_to_somebody_who_left_ends_quietly(office, anna, caplog)
 
 
 async def test_an_apology_that_cannot_be_delivered_ends_the_matter(office, anna):
-    office.model.script = [fails(ModelRefused())]
+    office.model.script = [fails(ModelRefused)]
     office.server.faults.always("sendMessage", Fault.refused("no"))
     anna.says("hello")
     assert await office.answer() == "failed"

@@ -14,11 +14,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pymongo.errors import WriteError
 
-from bot.errors import LaneLost, StoreUnavailable
+from bot.errors import LaneLost, StoreUnavailable, Uncertain
 from bot.owner import Lane, Owner, Place
 from bot.ports import Entry
 from bot.store.mongo import arrivals
-from bot.store.mongo.driver_gate import DriverGate, Uncertain
+from bot.store.mongo.driver_gate import DriverGate
 from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.queries import NEVER, LeaseOwner
 from bot.store.mongo.turn_records import UNCERTAIN

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.errors import SessionGone, StoreError, StoreUnavailable
+from bot.errors import SessionGone, StoreError, StoreUnavailable, Uncertain
 from bot.store.mongo.commits import RetryPolicy
-from bot.store.mongo.driver_gate import DriverGate, Uncertain
+from bot.store.mongo.driver_gate import DriverGate
 from bot.store.mongo.sessions import MongoSessions
 from tests.builders import ANNA, ANNAS_CHAT, GROUP, LIFETIME, NOON, closed_turn, session
 

@@ -10,7 +10,8 @@ import pytest
 from bot.content import as_block
 from bot.errors import AlreadyActive
 from bot.owner import Owner, Place
-from bot.session import CompactionState, Fact, Gap, PromptSize, Step, Summary, Task, Usage
+from bot.session import CompactionState, Fact, Gap, PromptSize, Step, Summary, Task
+from bot.usage import Usage
 from tests.builders import (
     ANNA,
     ANNAS_CHAT,

@@ -9,7 +9,7 @@ import pytest
 
 from bot.errors import StoreError
 from bot.ports import Reservation
-from bot.session import Usage
+from bot.usage import Usage
 from tests import builders
 from tests.builders import ANNA, BORIS
 from tests.contract.conftest import DRIVERS

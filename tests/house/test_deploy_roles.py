@@ -24,12 +24,13 @@ from pymongo.database import Database
 from pymongo.errors import OperationFailure
 
 from bot.errors import StartError, StoreError
-from bot.session import CompactionState, Summary, Usage
+from bot.session import CompactionState, Summary
 from bot.standins.errors import StandInError
 from bot.standins.mongod import find
 from bot.store.documents import from_session
 from bot.store.mongo import collections, schema
 from bot.store.mongo.overview import SHOWN
+from bot.usage import Usage
 from deploy.mongo.users import COLLECTIONS, ROLES, VIEW, prepare
 from tests.builders import ANNA, BORIS, NOON, dialogue, session
 

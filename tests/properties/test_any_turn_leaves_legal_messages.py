@@ -124,7 +124,7 @@ lines = st.one_of(
         lambda line: Line(line.content, "tool_use")
     ),
     st.just(breaks("half a", ModelBusy())),
-    st.just(fails(PromptTooLong())),
+    st.just(fails(PromptTooLong)),
 )
 
 
@@ -200,7 +200,7 @@ class Busy(House):
 
 SUMMARY = "So far they have talked of this and that, and " + "of much more " * 10
 moods = st.sampled_from(
-    [says(SUMMARY), says("short"), fails(ModelBusy()), says(SUMMARY, stop="max_tokens"), hangs()]
+    [says(SUMMARY), says("short"), fails(ModelBusy), says(SUMMARY, stop="max_tokens"), hangs()]
 )
 cuts = st.none() | st.tuples(
     st.sampled_from(["stop", "cancel", "new", "leave"]), st.integers(0, 30)

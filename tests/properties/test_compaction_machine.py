@@ -35,10 +35,11 @@ from bot.errors import (
 from bot.lifecycle import Lifecycle
 from bot.ops.clock import ManualClock
 from bot.ports import Completion
-from bot.session import ClosedTurn, Message, PromptSize, Session, Usage
+from bot.session import ClosedTurn, Message, PromptSize, Session
 from bot.store.memory.archive import MemoryArchive
 from bot.store.memory.sessions import MemorySessions
 from bot.store.turn_documents import MAX_MESSAGES
+from bot.usage import Usage
 from tests.builders import ANNA, ANNAS_CHAT, NOON
 
 LIMITS = CompactionPolicy(messages=8, tokens=400, keep_messages=4, window=2_000)

@@ -10,7 +10,7 @@ from bot.agent.prompt import NOTHING_ADDED
 from bot.agent.scripted import Line, Scripted, calls, hangs, says, thinks, writes
 from bot.agent.tool_runner import NOT_WHOLE
 from bot.errors import EmptyAnswer, ModelRefused
-from bot.session import Usage
+from bot.usage import Usage
 from tests.agents import StreamedText, a_run, agent, results, run, tool
 from tests.builders import ANNA, BORIS, dialogue, question, session, text
 
@@ -167,9 +167,10 @@ async def test_a_refusal_takes_back_what_was_shown():
 
 
 async def test_no_words_at_all_is_an_empty_answer():
-    with pytest.raises(EmptyAnswer) as failure:
-        await run([says("")])
-    assert failure.value.usage == Usage(input_tokens=100, output_tokens=10)
+    within = a_run()
+    with pytest.raises(EmptyAnswer):
+        await run([says("")], within=within)
+    assert within.meter.total == Usage(input_tokens=100, output_tokens=10)
 
 
 async def test_thinking_alone_is_an_empty_answer():

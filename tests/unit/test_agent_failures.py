@@ -14,20 +14,18 @@ from bot.errors import (
     ModelRefused,
     PromptTooLong,
 )
-from bot.session import Usage
-from tests.agents import Sleeps, StreamedText, run, tool
+from bot.usage import Usage
+from tests.agents import Sleeps, StreamedText, a_run, run, tool
 
 
-def busy(retry_after=None, usage=None):
-    error = ModelBusy("overloaded", retry_after=retry_after)
-    error.usage = usage
-    return error
+def overloaded(**fields):
+    return fails(ModelBusy, "overloaded", **fields)
 
 
 async def test_an_overload_is_waited_out_with_growing_pauses():
     """C69"""
     sleep = Sleeps()
-    answer = await run([fails(busy()), fails(busy()), fails(busy()), says("At last.")], sleep=sleep)
+    answer = await run([overloaded(), overloaded(), overloaded(), says("At last.")], sleep=sleep)
     assert answer.text == "At last."
     assert sleep.seconds == [0.25, 0.5, 1.0]
 
@@ -40,7 +38,7 @@ async def test_pauses_are_jittered_and_bounded():
 
 
 async def test_after_the_last_attempt_the_failure_is_raised():
-    model = Scripted(otherwise=lambda _: fails(busy()))
+    model = Scripted(otherwise=lambda _: overloaded())
     with pytest.raises(ModelBusy):
         await run(model, attempts=4)
     assert len(model.requests) == 4
@@ -48,21 +46,21 @@ async def test_after_the_last_attempt_the_failure_is_raised():
 
 async def test_a_retry_asks_for_exactly_the_same():
     """C18: a repeated call holds the person's words once."""
-    model = Scripted(fails(busy()), says("Yes."))
+    model = Scripted(overloaded(), says("Yes."))
     await run(model, tool())
     assert model.requests[0] == model.requests[1]
 
 
 async def test_the_provider_is_given_the_time_it_asks_for():
     sleep = Sleeps()
-    await run([fails(busy(retry_after=7)), says("Yes.")], sleep=sleep)
+    await run([overloaded(retry_after=7), says("Yes.")], sleep=sleep)
     assert sleep.seconds == [7]
 
 
 async def test_a_wait_beyond_the_turns_deadline_is_told_and_not_slept():
     sleep = Sleeps()
     with pytest.raises(ModelBusy) as failure:
-        await run([fails(busy(retry_after=171))], sleep=sleep, turn_seconds=120)
+        await run([overloaded(retry_after=171)], sleep=sleep, turn_seconds=120)
     assert failure.value.retry_after == 171
     assert sleep.seconds == []
 
@@ -84,16 +82,14 @@ async def test_taking_back_spares_what_earlier_calls_of_the_turn_said():
 
 async def test_nothing_is_taken_back_where_nothing_was_shown():
     streamed = StreamedText()
-    await run([fails(busy()), says("Yes.")], streamed=streamed)
+    await run([overloaded(), says("Yes.")], streamed=streamed)
     assert streamed.taken_back == []
 
 
-@pytest.mark.parametrize(
-    "error", [PromptTooLong(), ModelRefused(), ModelMisconfigured(), EmptyAnswer()], ids=repr
-)
-async def test_what_waiting_does_not_help_is_raised_at_once(error):
-    model, sleep = Scripted(fails(error)), Sleeps()
-    with pytest.raises(type(error)):
+@pytest.mark.parametrize("kind", [PromptTooLong, ModelRefused, ModelMisconfigured, EmptyAnswer])
+async def test_what_waiting_does_not_help_is_raised_at_once(kind):
+    model, sleep = Scripted(fails(kind)), Sleeps()
+    with pytest.raises(kind):
         await run(model, sleep=sleep)
     assert (len(model.requests), sleep.seconds) == (1, [])
 
@@ -113,16 +109,16 @@ async def test_a_failed_call_is_booked_as_far_as_it_is_known():
     """C78: a torn stream was billed for its prompt."""
     torn = Usage(input_tokens=500, output_tokens=1)
     answer = await run(
-        [fails(busy(usage=torn)), says("Yes.", usage=Usage(input_tokens=500, output_tokens=9))]
+        [overloaded(usage=torn), says("Yes.", usage=Usage(input_tokens=500, output_tokens=9))]
     )
     assert answer.usage == Usage(input_tokens=1000, output_tokens=10)
 
 
-async def test_a_failed_turn_says_what_it_cost():
-    script = [calls("echo"), fails(PromptTooLong())]
-    with pytest.raises(ModelError) as failure:
-        await run(script, tool())
-    assert failure.value.usage == Usage(input_tokens=100, output_tokens=10)
+async def test_a_failed_turn_owes_what_it_cost():
+    script, within = [calls("echo"), fails(PromptTooLong)], a_run()
+    with pytest.raises(ModelError):
+        await run(script, tool(), within=within)
+    assert within.meter.total == Usage(input_tokens=100, output_tokens=10)
 
 
 async def test_a_tool_does_not_run_again_when_the_call_after_it_is_repeated():

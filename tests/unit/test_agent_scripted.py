@@ -59,7 +59,7 @@ async def test_thinking_comes_before_what_follows_it():
 
 async def test_failures_come_after_their_words():
     with pytest.raises(ModelBusy):
-        await ask(Scripted(fails(ModelBusy())))
+        await ask(Scripted(fails(ModelBusy)))
     pieces: list[str] = []
     with pytest.raises(ModelBusy):
         await Scripted(breaks("half a")).complete(request(), pieces.append)

@@ -14,9 +14,9 @@ from bot.content import WireMessage
 from bot.errors import BudgetSpent, StoreUnavailable
 from bot.ops.clock import ManualClock
 from bot.ports import UsageMeter
-from bot.session import Usage
 from bot.store.memory.usage import MemoryUsage
 from bot.tokens import request_tokens
+from bot.usage import Usage
 from tests.builders import ANNA, NOON, question
 
 SUMMARY = says("They talked about tea and herons, and about " + "many other things " * 10)

@@ -24,9 +24,10 @@ from bot.compaction.summarising import (
 from bot.content import text_block
 from bot.errors import BotError, ModelBusy, PromptTooLong, SummaryRejected
 from bot.ports import Completion, Part, Question
-from bot.session import CompactionState, Summary, Usage
+from bot.session import CompactionState, Summary
 from bot.standins.claude.summaries import summarise
 from bot.tokens import Tokens
+from bot.usage import Usage
 from tests.builders import ANNA, ANNAS_CHAT, LIFETIME, NOON, dialogue, message, session, text
 
 GOOD = "The person is Anna. " + " ".join(f"fact{number}" for number in range(20))
@@ -199,7 +200,7 @@ def test_words_of_the_dialogue_cannot_close_the_tag_they_stand_in():
 @pytest.mark.parametrize(
     "bad",
     [
-        fails(ModelBusy("down")),
+        fails(ModelBusy, "down"),
         breaks("The person is", ModelBusy("torn")),
         says(""),
         says("   \n "),
@@ -239,7 +240,7 @@ async def test_a_bad_summary_changes_nothing_and_is_not_asked_for_again_at_once(
 
 
 async def test_the_pause_grows_and_a_success_ends_it(house):
-    down = [fails(ModelBusy("down"))] * 3
+    down = [fails(ModelBusy, "down")] * 3
     at = house(otherwise=chatty, policy=SMALL, summaries=[*down, says(GOOD)])
     await talk(at, 4)
     pauses = []
@@ -371,7 +372,7 @@ async def test_where_the_summariser_fails_too_the_old_turns_are_archived_and_the
     house,
 ):
     """C41"""
-    at = house(policy=TIGHT, summaries=[fails(ModelBusy("down"))] * 9)
+    at = house(policy=TIGHT, summaries=[fails(ModelBusy, "down")] * 9)
     await inline(at, 3, 100)
     await inline(at, 1, 900)
     streamed = await at.ask("and now?")
@@ -394,7 +395,7 @@ async def test_where_the_summariser_fails_too_the_old_turns_are_archived_and_the
 async def test_a_prompt_that_proves_too_long_is_tried_once_more_with_room(house):
     """C39"""
     at = house(
-        says("One."), fails(PromptTooLong()), says("Two."), summarise=lambda request: says(GOOD)
+        says("One."), fails(PromptTooLong), says("Two."), summarise=lambda request: says(GOOD)
     )
     await at.ask("one")
     streamed = await at.ask("two")
@@ -405,7 +406,7 @@ async def test_a_prompt_that_proves_too_long_is_tried_once_more_with_room(house)
 
 async def test_a_question_too_long_by_itself_is_refused_and_the_session_stays_usable(house):
     """C39: nothing of it is stored."""
-    at = house(fails(PromptTooLong()), says("Fine."))
+    at = house(fails(PromptTooLong), says("Fine."))
     with pytest.raises(PromptTooLong):
         await at.ask("a very long question")
     streamed = await at.ask("a short one")
@@ -446,7 +447,7 @@ async def test_more_than_the_summariser_takes_in_at_once_is_folded(house):
 
 
 async def test_what_was_folded_before_a_later_chunk_failed_is_kept(house):
-    at = house(policy=SMALL, summaries=[says(GOOD), fails(ModelBusy("down"))])
+    at = house(policy=SMALL, summaries=[says(GOOD), fails(ModelBusy, "down")])
     at.compactor._summariser = replace(at.compactor._summariser, window=50)
     made = session(messages=dialogue(4, tokens=10))
     await at.sessions.create(ANNA, made)

@@ -15,7 +15,7 @@ from bot.compaction import CompactionPolicy, Compactor
 from bot.content import words
 from bot.errors import PromptTooLong, SessionGone
 from bot.ports import TokenRatio
-from bot.session import Usage
+from bot.usage import Usage
 from tests.builders import ANNA, ANNAS_CHAT, dialogue, session
 
 GOOD = "The person is Anna. " + " ".join(f"fact{number}" for number in range(20))
@@ -80,7 +80,7 @@ async def test_where_another_compactor_made_room_first_the_turn_goes_on_with_its
     at = house(
         says("One."),
         says("Two."),
-        fails(PromptTooLong()),
+        fails(PromptTooLong),
         says("Three."),
         policy=OFTEN,
         summarise=good,
@@ -102,7 +102,7 @@ async def test_where_another_compactor_made_room_first_the_turn_goes_on_with_its
 @pytest.mark.parametrize("how", ["new", "reset"])
 async def test_a_turn_for_which_room_is_made_does_not_go_on_in_another_session(house, how):
     """A worker that was frozen: its lane has gone on without it."""
-    at = house(says("One."), fails(PromptTooLong()), says("Two."), policy=OFTEN, summarise=good)
+    at = house(says("One."), fails(PromptTooLong), says("Two."), policy=OFTEN, summarise=good)
     await at.ask("one")
     meanwhile(at, lambda: getattr(at.lifecycle, how)(ANNA, ANNAS_CHAT))
     with pytest.raises(SessionGone):
@@ -114,7 +114,7 @@ async def test_a_turn_for_which_room_is_made_does_not_go_on_in_another_session(h
 async def test_a_turn_that_was_committed_while_room_was_made_is_not_given_to_the_model_again(house):
     at = house(
         says("One."),
-        fails(PromptTooLong()),
+        fails(PromptTooLong),
         says("Two."),
         says("Never."),
         policy=OFTEN,
@@ -139,7 +139,7 @@ async def test_a_turn_that_was_committed_while_room_was_made_is_not_given_to_the
 
 async def test_stop_ends_a_turn_also_while_room_is_made(house):
     at = house(
-        says("One."), fails(PromptTooLong()), says("Never."), policy=OFTEN, summaries=[hangs()]
+        says("One."), fails(PromptTooLong), says("Never."), policy=OFTEN, summaries=[hangs()]
     )
     await at.ask("one")
     stop = asyncio.Event()
@@ -167,7 +167,7 @@ async def test_a_window_that_overflows_inside_a_tool_loop_costs_earlier_turns_on
     at = house(
         *[says("Yes.", usage=Usage(output_tokens=1)) for _ in range(3)],
         calls("recall", words="tea"),
-        fails(PromptTooLong()),
+        fails(PromptTooLong),
         calls("recall", words="tea"),
         says("No tea.", usage=Usage(output_tokens=1)),
         policy=OFTEN,

@@ -9,8 +9,9 @@ import bson
 import pytest
 
 from bot.errors import SessionTooLarge
-from bot.session import SCHEMA_VERSION, Message, PromptSize, Summary, Usage
+from bot.session import SCHEMA_VERSION, Message, PromptSize, Summary
 from bot.store import documents, turn_documents
+from bot.usage import Usage
 from tests.builders import NOON, closed_turn, dialogue, message, session, text
 
 MOSCOW = timezone(timedelta(hours=3))

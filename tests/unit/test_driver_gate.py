@@ -8,8 +8,15 @@ import pytest
 from bson.errors import InvalidDocument
 from pymongo import errors as vendor
 
-from bot.errors import SessionTooLarge, StoreError, StoreUnavailable, Unstorable
-from bot.store.mongo.driver_gate import DriverGate, Duplicate, Uncertain, within
+from bot.errors import (
+    Duplicate,
+    SessionTooLarge,
+    StoreError,
+    StoreUnavailable,
+    Uncertain,
+    Unstorable,
+)
+from bot.store.mongo.driver_gate import DriverGate, within
 
 SECRET = "mongodb://bot:s3cret@host and a person's words"
 ALL_DUPLICATES = {"writeErrors": [{"code": 11000}, {"code": 11000}], "writeConcernErrors": []}

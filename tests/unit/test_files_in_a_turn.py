@@ -295,14 +295,14 @@ def shown_before(block):
 
 
 async def test_a_file_the_model_refuses_fails_the_turn_it_came_with():
-    asks = agents.agent(Scripted(fails(FilesRefused())), attachments=Attachments(Drawer(F1=png())))
+    asks = agents.agent(Scripted(fails(FilesRefused)), attachments=Attachments(Drawer(F1=png())))
     with pytest.raises(FilesRefused):
         await asks.run(ANNA, session(), asked(sent()), agents.StreamedText(), agents.a_run())
 
 
 async def test_a_file_of_earlier_turns_that_is_refused_is_left_out():
     """Somebody may have changed to a model that sees nothing: the talk goes on."""
-    model = Scripted(fails(FilesRefused()), says("Fine."))
+    model = Scripted(fails(FilesRefused), says("Fine."))
     asks = agents.agent(model, attachments=Attachments(Drawer(F1=png())))
     answer = await asks.run(
         ANNA, shown_before(sent()), asked(text("And now?")), agents.StreamedText(), agents.a_run()

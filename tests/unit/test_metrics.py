@@ -17,8 +17,8 @@ from bot.errors import ModelBusy, StoreUnavailable
 from bot.ops.http_server import HttpServer
 from bot.ops.metrics import Metrics
 from bot.ports import Batch, Claim, Entry, Request, Run
-from bot.session import Usage
 from bot.store.memory.inbox import MemoryRecord
+from bot.usage import Usage
 from tests.builders import NOON, lane
 
 USED = Usage(input_tokens=100, output_tokens=20, cache_read_tokens=7, cache_write_tokens=3)
@@ -132,10 +132,11 @@ async def test_what_a_batch_raises_passes_and_is_no_fate(metrics, tell):
 
 
 async def test_model_calls_are_counted_by_how_they_ended_and_tokens_by_kind(metrics, tell):
-    billed = ModelBusy()
-    billed.usage = USED
     model = MeasuredModel(
-        Scripted(replace(says("hello"), usage=USED), fails(billed), fails(ModelBusy())), metrics
+        Scripted(
+            replace(says("hello"), usage=USED), fails(ModelBusy, usage=USED), fails(ModelBusy)
+        ),
+        metrics,
     )
     request = Request(
         "big", "You are a bot.", ({"role": "user", "content": [{"type": "text", "text": "hello"}]},)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bot.agent.streamed import MAX_DEPTH, StreamedMessage, parse_arguments
 from bot.ports import Completion
-from bot.session import Usage
 from bot.standins.claude.garbled import GARBLED
+from bot.usage import Usage
 
 START = {"type": "message_start", "message": {"usage": {"input_tokens": 7, "output_tokens": 1}}}
 

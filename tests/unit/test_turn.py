@@ -93,7 +93,7 @@ async def test_a_tool_call_is_stored_with_its_result(house):
 
 async def test_a_failed_turn_leaves_no_trace(house):
     """C65: what the provider refuses is in no later request."""
-    at = house(fails(ModelRefused()), says("Of course."))
+    at = house(fails(ModelRefused), says("Of course."))
     with pytest.raises(ModelRefused):
         await at.ask("something terrible")
     await at.ask("something nice")
@@ -105,7 +105,7 @@ async def test_ten_turns_of_which_three_were_asked_twice_are_ten_turns(house):
     """C18: an overload, a torn stream, a prompt that was too long: nothing stays of it, and no
     words are doubled.
     """
-    troubles = {3: fails(ModelBusy()), 6: breaks("Half an ans"), 9: fails(PromptTooLong())}
+    troubles = {3: fails(ModelBusy), 6: breaks("Half an ans"), 9: fails(PromptTooLong)}
     summary = "What was said. " + " ".join(f"fact{number}" for number in range(20))
 
     def answer(request):

@@ -8,11 +8,12 @@ from datetime import datetime
 from bot.errors import AlreadyActive, SessionGone
 from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Hit
-from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
+from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Session, Summary
 from bot.store import documents, turn_documents
 from bot.store.documents import Document
 from bot.store.filters import active, owned, seen_from
 from bot.store.memory.rows import matching
+from bot.usage import Usage
 
 
 class MemorySessions:

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from bot.owner import Owner
 from bot.ports import Reservation
-from bot.session import Usage
 from bot.store.filters import day_of, owner_document
+from bot.usage import Usage
 
 
 class MemoryUsage:

@@ -12,13 +12,14 @@ from contextlib import suppress
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from bot.errors import Duplicate
 from bot.owner import Owner
 from bot.ports import Hit
 from bot.session import Message
 from bot.store import documents
 from bot.store.documents import Document
 from bot.store.filters import id_in, owned, text_matches
-from bot.store.mongo.driver_gate import DriverGate, Duplicate
+from bot.store.mongo.driver_gate import DriverGate
 
 
 class MongoArchive:

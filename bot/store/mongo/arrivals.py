@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from pymongo.asynchronous.collection import AsyncCollection
 
+from bot.errors import Duplicate
 from bot.ports import Clock, Entry
 from bot.store.documents import Document
 from bot.store.mongo import queries
-from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, Duplicate, within
+from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, within
 from bot.store.mongo.entries import from_entry
 
 REVISABLE = ("queued", "failed", "budget", "offered")

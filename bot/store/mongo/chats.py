@@ -10,10 +10,11 @@ from contextlib import suppress
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from bot.errors import Duplicate
 from bot.owner import Owner, Place
 from bot.store.documents import Document
 from bot.store.filters import owned
-from bot.store.mongo.driver_gate import DriverGate, Duplicate
+from bot.store.mongo.driver_gate import DriverGate
 
 
 class MongoChats:

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 
 from pymongo.asynchronous.collection import AsyncCollection
 
-from bot.errors import SessionGone, StoreUnavailable
+from bot.errors import SessionGone, StoreUnavailable, Uncertain
 from bot.owner import Owner
 from bot.session import ClosedTurn, Session
 from bot.store import turn_documents
 from bot.store.documents import Document
 from bot.store.filters import owned
 from bot.store.mongo import queries
-from bot.store.mongo.driver_gate import DriverGate, Uncertain, within
+from bot.store.mongo.driver_gate import DriverGate, within
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.content import clean
-from bot.errors import StoreUnavailable
+from bot.errors import Duplicate, StoreUnavailable
 from bot.owner import Owner, Place
 from bot.ports import DIALOGUES_A_PAGE, Cursor, DialoguePage, Overview
 from bot.session import Alive, Session
@@ -19,7 +19,7 @@ from bot.store import documents
 from bot.store.documents import Document, bson_datetime
 from bot.store.filters import active, dialogue, listed
 from bot.store.mongo.chats import MongoChats
-from bot.store.mongo.driver_gate import DriverGate, Duplicate
+from bot.store.mongo.driver_gate import DriverGate
 
 MAX_TRIES = 3
 """Tries to activate a Session while somebody begins another one in the Place."""

@@ -30,7 +30,14 @@ from pymongo.errors import (
     WTimeoutError,
 )
 
-from bot.errors import SessionTooLarge, StoreError, StoreUnavailable, Unstorable
+from bot.errors import (
+    Duplicate,
+    SessionTooLarge,
+    StoreError,
+    StoreUnavailable,
+    Uncertain,
+    Unstorable,
+)
 
 AT_ONCE = 16
 PROMPTLY = 5.0
@@ -47,14 +54,6 @@ _FINAL = frozenset({15, 22, 52, 56, 57, 121, 10334, 17280, 17419, 17420})
 """The server's codes for what no document may be: nested too deep (15), broken (22), with a field
 name it does not take (52, 56, 57), not what its validator asks for (121), too large (the rest).
 """
-
-
-class Uncertain(StoreUnavailable):
-    """MongoDB did not answer in time; the write may have happened."""
-
-
-class Duplicate(StoreError):
-    """A document with this key exists already."""
 
 
 @asynccontextmanager

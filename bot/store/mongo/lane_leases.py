@@ -13,11 +13,11 @@ from dataclasses import replace
 from pymongo import ReturnDocument
 from pymongo.asynchronous.collection import AsyncCollection
 
-from bot.errors import LaneLost
+from bot.errors import LaneLost, Uncertain
 from bot.ports import Claim
 from bot.store.documents import Document
 from bot.store.mongo import queries
-from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, Uncertain, within
+from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, within
 from bot.store.mongo.lane_marks import LaneMarks
 from bot.store.mongo.queries import LeaseOwner
 

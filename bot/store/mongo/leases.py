@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from bot.errors import Duplicate
 from bot.store.documents import Document
-from bot.store.mongo.driver_gate import DriverGate, Duplicate, within
+from bot.store.mongo.driver_gate import DriverGate, within
 from bot.store.mongo.queries import NEVER, LeaseOwner
 
 

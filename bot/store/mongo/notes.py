@@ -10,12 +10,13 @@ from contextlib import suppress
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from bot.errors import Duplicate
 from bot.owner import Owner, Place
 from bot.ports import Note
 from bot.store import people_documents
 from bot.store.documents import Document
 from bot.store.filters import visible_notes
-from bot.store.mongo.driver_gate import DriverGate, Duplicate
+from bot.store.mongo.driver_gate import DriverGate
 
 
 class MongoNotes:

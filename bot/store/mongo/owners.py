@@ -8,12 +8,13 @@ from datetime import datetime
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from bot.errors import Duplicate
 from bot.owner import Owner
 from bot.ports import Preferences
 from bot.store import people_documents
 from bot.store.documents import Document, bson_datetime
 from bot.store.filters import owner_document
-from bot.store.mongo.driver_gate import DriverGate, Duplicate
+from bot.store.mongo.driver_gate import DriverGate
 
 
 class MongoOwners:

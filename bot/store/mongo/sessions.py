@@ -15,17 +15,18 @@ from typing import TypeVar
 from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 
-from bot.errors import AlreadyActive
+from bot.errors import AlreadyActive, Duplicate
 from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Hit
-from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Session, Summary, Usage
+from bot.session import Alive, ClosedTurn, CompactionState, Lifetime, Session, Summary
 from bot.store import documents
 from bot.store.documents import Document
 from bot.store.filters import active, id_in, owned, seen_from, text_matches
 from bot.store.mongo import queries
 from bot.store.mongo.chats import MongoChats
 from bot.store.mongo.commits import PATIENCE, Commits, RetryPolicy
-from bot.store.mongo.driver_gate import DriverGate, Duplicate
+from bot.store.mongo.driver_gate import DriverGate
+from bot.usage import Usage
 
 T = TypeVar("T")
 

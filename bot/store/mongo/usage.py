@@ -12,13 +12,14 @@ from datetime import datetime
 from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 
+from bot.errors import Duplicate
 from bot.owner import Owner
 from bot.ports import Reservation
-from bot.session import Usage
 from bot.store import documents
 from bot.store.documents import Document, bson_datetime
 from bot.store.filters import on_day
-from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, Duplicate, within
+from bot.store.mongo.driver_gate import PROMPTLY, DriverGate, within
+from bot.usage import Usage
 
 
 class MongoUsage:

@@ -12,10 +12,10 @@ from datetime import timedelta
 from bot.budget import TokenBudget
 from bot.errors import BudgetSpent
 from bot.owner import Place
-from bot.session import Usage
 from bot.telegram.commands.invocation import Invocation
 from bot.telegram.commands.visible_sessions import VisibleSessions
 from bot.texts import Language, duration, figure, rounded, text
+from bot.usage import Usage
 
 
 async def show_usage(
