@@ -13,9 +13,10 @@ import contextlib
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.agent.previous_dialogue import describe_previous
 from bot.errors import AlreadyActive, SessionGone, StoreUnavailable, TooLate
 from bot.owner import Owner, Place
-from bot.ports import Archive, Clock, NewId, Question, Reply, SessionStore
+from bot.ports import Archive, Clock, CountTokens, NewId, Question, Reply, SessionStore
 from bot.session import Lifetime, Session
 
 MAX_OPENINGS = 5
@@ -30,6 +31,8 @@ class ActiveSessions:
     clock: Clock
     new_id: NewId
     lifetime: Lifetime
+    recall: CountTokens | None = None
+    """Counts what the model is told of a dialogue that expired; None: it is told nothing."""
 
     async def open(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
         """The active Session, or a new one where none is left or the question comes too late for
@@ -60,10 +63,19 @@ class ActiveSessions:
         now = self.latest(at)
         expired = await self.sessions.expire(owner, place, at=at, now=now, lifetime=self.lifetime)
         session = Session.begin(self.new_id(), owner, place, now)
+        session.previous = await self._previous(expired, at, now)
         await self.sessions.create(owner, session)
         if expired is not None and not expired.is_empty:
             await reply.notice("session_expired")
         return session
+
+    async def _previous(self, expired: Session | None, at: datetime, now: datetime) -> str:
+        """What is told of the Session that has expired; nothing once it is over for good."""
+        if self.recall is None or expired is None or expired.is_empty:
+            return ""
+        if expired.is_over(at, now, self.lifetime):
+            return ""
+        return await describe_previous(expired, self.recall)
 
     def latest(self, at: datetime) -> datetime:
         """The later of the host's time and Telegram's: the next question's date is compared with
@@ -81,10 +93,20 @@ class Lifecycle:
     clock: Clock
     new_id: NewId
 
-    async def new(self, owner: Owner, place: Place) -> None:
-        """Close the active Session, keeping it for later, and begin another."""
-        await self.sessions.close(owner, place)
+    async def new(self, owner: Owner, place: Place) -> Session | None:
+        """Close the active Session, keeping it for later, and begin another; the closed one."""
+        closed = await self.sessions.close(owner, place)
         await self._begin(owner, place)
+        return closed
+
+    async def take_along(
+        self, owner: Owner, place: Place, closed: Session, count: CountTokens
+    ) -> bool:
+        """Tell the model in the new Session what the closed one was about.
+
+        False once something was said in the new one.
+        """
+        return await self.sessions.follow(owner, place, await describe_previous(closed, count))
 
     async def reset(self, owner: Owner, place: Place) -> None:
         """Erase the active Session with all that was archived of it, and begin another."""

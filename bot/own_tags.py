@@ -22,6 +22,7 @@ OWN_TAGS = (
     "found",
     "file",
     "already_done",
+    "previous_dialogue",
     "previous_summary",
     "transcript",
 )

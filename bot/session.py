@@ -162,6 +162,8 @@ class Session:
     usage: Usage = field(default_factory=Usage)
     prompt: PromptSize = PromptSize()
     compaction: CompactionState = CompactionState()
+    previous: str = ""
+    """What the model is told of the dialogue before; empty: nothing."""
 
     @classmethod
     def begin(cls, session_id: str, owner: Owner, place: Place, now: datetime) -> Session:

@@ -51,13 +51,16 @@ class TurnRunner:
     clock: Clock
     new_id: NewId
     lifetime: Lifetime
+    recalls: bool = False
+    """Tell the model in a new Session what the one before was about, where that ended by itself."""
     announces: bool = False
     """Say once, after the next answer, that a compaction has taken place."""
 
     @property
     def active_sessions(self) -> ActiveSessions:
         """The Sessions that go on, by their Places."""
-        return ActiveSessions(self.sessions, self.clock, self.new_id, self.lifetime)
+        recall = self.count if self.recalls else None
+        return ActiveSessions(self.sessions, self.clock, self.new_id, self.lifetime, recall)
 
     async def answer(
         self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run

@@ -198,6 +198,7 @@ async def build(settings: Settings, edges: Edges) -> Parts:
         clock=clock,
         new_id=_new_id,
         lifetime=lifetime,
+        recalls=settings.topic_after_expiry == "on",
         announces=settings.compaction_notice == "on",
     )
     return Parts(edges, turns, choices, token_budget)

@@ -94,6 +94,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         corrections=store.corrections,
         own_dialogues=store.dialogues,
         token_budget=parts.token_budget,
+        count=turns.count,
     )
     frontend = TelegramFrontend(turns, needs, messages, throttled_notices, account)
     worker = Worker(

@@ -92,6 +92,12 @@ class SessionStore(Protocol):
         is gone, or another compactor won.
         """
 
+    async def follow(self, owner: Owner, place: Place, previous: str) -> bool:
+        """Let the model be told of the dialogue before, in the active Session while it is empty.
+
+        False where it is not.
+        """
+
     async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
         """Record a failed try of compaction; nothing else changes."""
 

@@ -60,6 +60,10 @@ class SessionSettings(Group):
         "off", description="One line after an answer that a summary was made"
     )
 
+    topic_after_expiry: Literal["on", "off"] = Field(
+        "on", description="After a Session ended by itself, tell the model what it was about"
+    )
+
     @field_validator("archive_days")
     @classmethod
     def _archive_outlives_sessions(cls, value: int, known: ValidationInfo) -> int:

@@ -219,6 +219,7 @@ def from_session(session: Session) -> Document:
         "context": from_prompt(session.prompt),
         "compaction": from_compaction(session.compaction),
         "schemaVersion": SCHEMA_VERSION,
+        **({"previous": clean(session.previous)} if session.previous else {}),
     }
 
 
@@ -245,6 +246,7 @@ def to_session(document: Document) -> Session:
             context.get("tokens", 0), context.get("epoch", 0), context.get("model", "")
         ),
         compaction=to_compaction(document.get("compaction") or {}),
+        previous=document.get("previous", ""),
     )
     return _with_honest_summary(session)
 

@@ -14,6 +14,7 @@ from bot.owner import Lane
 from bot.telegram.commands.context import compact_now
 from bot.telegram.commands.corrections import accept
 from bot.telegram.commands.invocation import Callback, Effect, Press
+from bot.telegram.commands.new import take_topic
 from bot.telegram.commands.preferences import choose
 from bot.telegram.commands.sessions import (
     ask_title,
@@ -34,6 +35,7 @@ from bot.telegram.outbound.buttons import (
     RENAME,
     REPEAT,
     RETRY,
+    TAKE,
 )
 from bot.texts import text
 
@@ -58,6 +60,7 @@ CALLBACKS: Mapping[str, Callable[[CommandDependencies], Callback]] = {
     REPEAT: lambda parts: partial(_repeat, parts.sessions),
     RETRY: lambda parts: partial(_retry, parts.try_again),
     COMPACT: lambda parts: partial(compact_now, parts.sessions, parts.compactor),
+    TAKE: lambda parts: partial(take_topic, parts.lifecycle, parts.sessions, parts.count),
     AGAIN: lambda parts: partial(accept, parts.sessions, parts.corrections),
     PAGE: lambda parts: partial(turn_page, parts.dialogues),
     OPEN: lambda parts: partial(open_session, parts.dialogues),

@@ -114,6 +114,7 @@ class Office:
             self,
             MemoryDialogues({}),
             token_budget,
+            count_words,
         )
         self.naps = Naps(hold=4)
         self.messages = Messages(Transport(bot, sleep=self.naps, limiter=Limiter(self.naps.now)))

@@ -221,3 +221,17 @@ async def test_a_foreign_session_equals_an_unknown_one(sessions):
     assert await sessions.exists(ANNA, session().id)
     assert not await sessions.exists(BORIS, session().id)
     assert not await sessions.exists(Owner(3), "f" * 32)
+
+
+async def test_an_empty_session_may_follow_another_dialogue(sessions):
+    await sessions.create(ANNA, session())
+    assert await sessions.follow(ANNA, ANNAS_CHAT, "Title: heron")
+    assert not await sessions.follow(BORIS, ANNAS_CHAT, "Title: theft")
+    found = await sessions.inspect(ANNA, ANNAS_CHAT)
+    assert found.previous == "Title: heron"
+
+
+async def test_one_in_which_something_was_said_follows_nothing(sessions):
+    await sessions.create(ANNA, session(messages=dialogue(1)))
+    assert not await sessions.follow(ANNA, ANNAS_CHAT, "Title: heron")
+    assert (await sessions.inspect(ANNA, ANNAS_CHAT)).previous == ""

@@ -102,6 +102,14 @@ class MemorySessions:
         self._put(found.without(summary.up_to, summary))
         return True
 
+    async def follow(self, owner: Owner, place: Place, previous: str) -> bool:
+        found = self._first(active(owner, place))
+        if found is None or not found.is_empty:
+            return False
+        found.previous = previous
+        self._put(found)
+        return True
+
     async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
         found = self._first(owned(owner, _id=session.id))
         if found is not None and found.epoch == session.epoch:

@@ -114,6 +114,10 @@ class MongoSessions:
         }
         return await self._update(_at_epoch(owner, session), update)
 
+    async def follow(self, owner: Owner, place: Place, previous: str) -> bool:
+        empty = active(owner, place) | {"nextSeq": 0}
+        return await self._update(empty, {"$set": {"previous": previous}})
+
     async def postpone(self, owner: Owner, session: Session, state: CompactionState) -> None:
         await self._update(
             _at_epoch(owner, session), {"$set": {"compaction": documents.from_compaction(state)}}

@@ -71,28 +71,30 @@ _USED: dict[str, Rule] = {
 _CONTEXT = {**_record(tokens=_COUNT, epoch=_COUNT, model=_TEXT), "required": ["tokens", "epoch"]}
 """A replica of the version before writes no model."""
 
-SESSIONS: Rule = {
-    "$jsonSchema": _record(
-        _id={**_TEXT, "pattern": "^[0-9a-f]{32}$"},
-        ownerId=_INT,
-        chatId=_INT,
-        threadId=_INT_OR_NULL,
-        status={"enum": ["active", "closed"]},
-        title=_TEXT,
-        createdAt=_DATE,
-        lastActive=_DATE,
-        revision=_COUNT,
-        nextSeq=_COUNT,
-        messages=_list(_record(**_MESSAGE), maxItems=MAX_MESSAGES),
-        summary=_or_null(_SUMMARY),
-        task=_or_null(_TASK),
-        turns=_list(_INT),
-        usage=_record(**_USED),
-        context=_CONTEXT,
-        compaction=_record(fails=_COUNT, nextAt=_DATE_OR_NULL, recent=_list(_DATE)),
-        schemaVersion=_INT,
-    )
+_SESSION: dict[str, Rule] = {
+    "_id": {**_TEXT, "pattern": "^[0-9a-f]{32}$"},
+    "ownerId": _INT,
+    "chatId": _INT,
+    "threadId": _INT_OR_NULL,
+    "status": {"enum": ["active", "closed"]},
+    "title": _TEXT,
+    "createdAt": _DATE,
+    "lastActive": _DATE,
+    "revision": _COUNT,
+    "nextSeq": _COUNT,
+    "messages": _list(_record(**_MESSAGE), maxItems=MAX_MESSAGES),
+    "summary": _or_null(_SUMMARY),
+    "task": _or_null(_TASK),
+    "turns": _list(_INT),
+    "usage": _record(**_USED),
+    "context": _CONTEXT,
+    "compaction": _record(fails=_COUNT, nextAt=_DATE_OR_NULL, recent=_list(_DATE)),
+    "schemaVersion": _INT,
 }
+SESSIONS: Rule = {
+    "$jsonSchema": {**_record(**_SESSION, previous=_TEXT), "required": list(_SESSION)}
+}
+"""Few Sessions follow another dialogue."""
 _ARCHIVED: dict[str, Rule] = {"_id": _ID, "ownerId": _INT, "sessionId": _TEXT, **_MESSAGE}
 ARCHIVE: Rule = {
     "$jsonSchema": {**_record(**_ARCHIVED, expiresAt=_DATE), "required": list(_ARCHIVED)}

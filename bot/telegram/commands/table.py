@@ -15,7 +15,7 @@ from bot.budget import TokenBudget
 from bot.compaction import Compactor
 from bot.lifecycle import Lifecycle
 from bot.owner import Lane
-from bot.ports import Corrections, Dialogues
+from bot.ports import Corrections, CountTokens, Dialogues
 from bot.session import Lifetime
 from bot.telegram.commands.context import show_context
 from bot.telegram.commands.help import show_help
@@ -45,6 +45,7 @@ class CommandDependencies:
     corrections: Corrections
     own_dialogues: Dialogues
     token_budget: TokenBudget
+    count: CountTokens
 
     @property
     def sessions(self) -> VisibleSessions:
@@ -66,7 +67,7 @@ def commands(parts: CommandDependencies) -> Mapping[str, Command]:
         "model": partial(show_menu, "model", parts.choices),
         "persona": partial(show_menu, "persona", parts.choices),
         "plan": partial(show_plan, parts.sessions),
-        "new": partial(new, parts.lifecycle),
+        "new": partial(new, parts.lifecycle, parts.sessions),
         "reset": partial(reset, parts.lifecycle),
         "stop": stop,
         "sessions": partial(show_sessions, parts.dialogues),

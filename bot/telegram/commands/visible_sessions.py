@@ -28,5 +28,10 @@ class VisibleSessions:
         found = await self.store.find_by_update_ids(lane.owner, [turn], unless_over=self._alive())
         return found if found is not None and found.place == lane.place else None
 
+    def is_over(self, session: Session) -> bool:
+        """Whether it may be shown no more."""
+        now = self.clock.now()
+        return session.is_over(now, now, self.lifetime)
+
     def _alive(self) -> Alive:
         return self.lifetime.at(self.clock.now())
