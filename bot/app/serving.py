@@ -39,7 +39,7 @@ from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.membership import Membership
 from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import Poller
-from bot.telegram.inbound.receiver import Gate, Receiver
+from bot.telegram.inbound.receiver import Gate, Receiver, reading
 from bot.telegram.inbound.webhook import Webhook
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
@@ -83,7 +83,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
     receiver = Receiver(inbox, account, turns.clock, throttled_notices, gate)
     membership = Membership(store.owners, store.chats, turns.clock, allowed)
     skew = ClockSkew(turns.clock, metrics.clock_skew.set)
-    receive = counted(skew.watching(membership.noting(receiver.receive)), metrics)
+    receive = counted(skew.watching(reading(membership.noting(receiver.receive))), metrics)
     intake = _webhook(settings, receive, bot) if settings.webhook_url else _polling(parts, receive)
     needs = CommandDependencies(
         lifecycle=Lifecycle(store.sessions, store.archive, turns.clock, turns.new_id),

@@ -14,15 +14,17 @@ import aiohttp
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from telegram import Update
 
 from bot.ops.http_server import HttpServer
 from bot.store.mongo.inbox import MongoInbox
 from bot.store.mongo.queries import LeaseOwner
 from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.membership import Membership
+from bot.telegram.inbound.parsed_batch import parse
 from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import Poller
-from bot.telegram.inbound.receiver import Gate, Receiver
+from bot.telegram.inbound.receiver import Gate, Receiver, reading
 from bot.telegram.inbound.webhook import SECRET_HEADER, Webhook
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
@@ -130,7 +132,7 @@ class Intake:
             self.inbox, Account(bot.id, bot.username), clock, self.throttled_notices, gate
         )
         membership = Membership(store.owners, store.chats, clock, lambda _owner: True)
-        self.receive = membership.noting(receiver.receive)
+        self.receive = reading(membership.noting(receiver.receive))
         self._good = 10**6
         self.posted = 0
 
@@ -251,6 +253,51 @@ async def test_a_stop_of_no_number_is_dropped(store, caplog):
             intake, {"stopped_message_generation": {"chat": private(ANNA), "draft_id": ["heron"]}}
         )
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+ARRIVING = {
+    "a message": {"message": message()},
+    "a command": {"message": message(words="/new")},
+    "an edit": {"edited_message": message(edit_date=2)},
+    "a press": {
+        "callback_query": {
+            "id": "1",
+            "from": person(ANNA),
+            "chat_instance": "1",
+            "data": "open:x",
+            "message": message(),
+        }
+    },
+    "who has blocked the bot": {"my_chat_member": membership(ANNA)},
+    "who has let it in again": {"my_chat_member": membership(ANNA, "member")},
+    "where a group went": {"message": message(chat=group(-5), migrate_to_chat_id=-6)},
+    "a stop": {"stopped_message_generation": {"chat": private(ANNA), "draft_id": 7}},
+    "what can never be stored": {"message": message(message_id=HUGE)},
+}
+
+
+@pytest.mark.parametrize("update", ARRIVING.values(), ids=ARRIVING)
+async def test_an_update_is_parsed_once_where_it_arrives_and_once_where_it_is_handled(
+    store, monkeypatch, update
+):
+    """Two of the same at once: what somebody has taken back meanwhile is not parsed for that."""
+    parsed, de_json = [], Update.de_json
+
+    def counted(raw):
+        parsed.append(raw)
+        return de_json(raw)
+
+    monkeypatch.setattr(Update, "de_json", counted)
+    async with receiving(store) as intake:
+        await intake.receive({"update_id": 1} | update, {"update_id": 2} | update)
+        assert [raw["update_id"] for raw in parsed] == [1, 2]
+        parsed.clear()
+        while claim := await intake.inbox.claim(()):
+            batch = await intake.inbox.next(claim)
+            parse(batch)
+            assert [raw["update_id"] for raw in parsed] == [entry.id for entry in batch.entries]
+            parsed.clear()
+            await intake.inbox.finish(batch, "done")
 
 
 # -------------------------------------------------------------------------------- whatever may come

@@ -22,7 +22,7 @@ from bot.store.memory.inbox import MemoryInbox
 from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import Poller
-from bot.telegram.inbound.receiver import Gate, Receiver
+from bot.telegram.inbound.receiver import Gate, Receiver, reading
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
 from bot.telegram.outbound.transport import Transport
@@ -76,7 +76,9 @@ class Intake:
 
     def another(self, receive=None, **options):
         clock = self.server.state.clock
-        return Poller(self.bot, receive or self.receiver.receive, clock, sleep=self.naps, **options)
+        return Poller(
+            self.bot, receive or reading(self.receiver.receive), clock, sleep=self.naps, **options
+        )
 
     @asynccontextmanager
     async def polling(self, poller=None):
@@ -172,7 +174,7 @@ async def test_what_was_fetched_and_not_stored_is_delivered_again(intake, anna):
     stuck = asyncio.Event()
 
     async def receive(*updates):
-        await intake.receiver.receive(*updates[:2])
+        await reading(intake.receiver.receive)(*updates[:2])
         stuck.set()
         await asyncio.Event().wait()
 
@@ -332,8 +334,8 @@ async def test_an_edit_is_received_and_opens_nothing(intake, anna):
 async def test_an_update_that_comes_twice_is_taken_once(intake, anna):
     anna.says("hello")
     [update] = await intake.bot.get_updates(timeout=0)
-    await intake.receiver.receive(update.to_dict())
-    await intake.receiver.receive(update.to_dict())
+    await intake.receiver.receive(update)
+    await intake.receiver.receive(update)
     assert intake.inbox.words == ["hello"]
 
 
@@ -590,9 +592,9 @@ async def test_what_the_store_cannot_take_now_is_left_to_telegram(intake, anna, 
     [update] = await intake.bot.get_updates(timeout=0)
     intake.inbox.away = 1
     with pytest.raises(StoreUnavailable):
-        await intake.receiver.receive(update.to_dict())
+        await intake.receiver.receive(update)
     assert warnings(caplog) == []
-    await intake.receiver.receive(update.to_dict())
+    await intake.receiver.receive(update)
     assert intake.inbox.words == ["hello"]
 
 

@@ -21,7 +21,7 @@ from bot.store.memory.inbox import MemoryInbox
 from bot.telegram.inbound.incoming_rate import IncomingRate
 from bot.telegram.inbound.parsing import Account
 from bot.telegram.inbound.poller import ALLOWED_UPDATES
-from bot.telegram.inbound.receiver import Gate, Receiver
+from bot.telegram.inbound.receiver import Gate, Receiver, reading
 from bot.telegram.inbound.webhook import SECRET_HEADER, Webhook
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
@@ -96,10 +96,10 @@ async def opened(bot, clock, path="/telegram"):
     account = Account(123456, "emulated_bot")
     gate = Gate(lambda _owner: True, IncomingRate(20, clock))
     receiver = Receiver(inbox, account, clock, throttled_notices, gate)
-    routes = Webhook(f"https://bot.example{path}", SECRET, receiver.receive).routes()
+    routes = Webhook(f"https://bot.example{path}", SECRET, reading(receiver.receive)).routes()
     async with HttpServer("127.0.0.1", 0, routes) as health:
         url = f"http://127.0.0.1:{health.port}"
-        hook = Webhook(f"{url}{path}", SECRET, receiver.receive)
+        hook = Webhook(f"{url}{path}", SECRET, reading(receiver.receive))
         async with aiohttp.ClientSession(url) as client:
             yield Door(bot, inbox, client, hook, url)
     await throttled_notices.close()

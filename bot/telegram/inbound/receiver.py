@@ -12,11 +12,12 @@ whoever sent it is told that, too.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from telegram import Update
 
@@ -36,21 +37,35 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def _sender_of(stored: Json) -> Sender | None:
-    sender = told_by(stored, identify)
-    return sender if isinstance(sender, Sender) else None
+def reading(
+    receive: Callable[..., Awaitable[None]],
+) -> Callable[..., Awaitable[None]]:
+    """An intake of updates as sent, which are read here, once, for all behind it.
+
+    What cannot be read is dropped.
+    """
+
+    async def read_and_receive(*updates: Json) -> None:
+        read = [_guarded(raw["update_id"], partial(_read, raw)) for raw in updates]
+        await receive(*(update for update in read if update is not None))
+
+    return read_and_receive
 
 
-def told_by(raw: Json, read: Callable[[Update], T]) -> T | None:
-    """What `read` finds in an update; None where it cannot be read."""
+def _read(raw: Json) -> Update:
+    return as_update(clean(raw))
+
+
+def told_by(update: Update, find: Callable[[Update], T]) -> T | None:
+    """What `find` finds in an update; None where it trips over it."""
+    return _guarded(update.update_id, partial(find, update))
+
+
+def _guarded(update_id: int, read: Callable[[], T]) -> T | None:
     try:
-        return read(as_update(clean(raw)))
+        return read()
     except Exception as error:  # noqa: BLE001 - one bad update must stop neither its lane nor the intake
-        log.warning(
-            "update %d could not be read and is dropped: %s",
-            raw["update_id"],
-            whereabouts(error),
-        )
+        log.warning("update %d could not be read and is dropped: %s", update_id, whereabouts(error))
         return None
 
 
@@ -73,6 +88,13 @@ class Gate:
     rate: IncomingRate
 
 
+class Admitted(NamedTuple):
+    """What is to wait in the inbox, and who is told where it cannot."""
+
+    entry: Entry
+    sender: Sender
+
+
 class Receiver:
     """Sorts updates and has the inbox accept those that ask something of us."""
 
@@ -85,53 +107,52 @@ class Receiver:
         self._throttled_notices = throttled_notices
         self._gate = gate
 
-    async def receive(self, *updates: Json) -> None:
-        """Accept updates, as sent.
+    async def receive(self, *updates: Update) -> None:
+        """Accept updates.
 
         Once this returns, Telegram may forget them; raises StoreError if not.
         """
-        read = [told_by(update, self._sorted) for update in updates]
-        for edit in await self._accept_each([entry for entry in read if isinstance(entry, Entry)]):
-            if edit.kind == "edit":
-                with dropping(edit.id):
-                    await self._inbox.revise(edit)
-        for stop in _latest(other for other in read if isinstance(other, Stop)):
+        found = [told_by(update, self._sorted) for update in updates]
+        for entry in await self._accept_each([one for one in found if isinstance(one, Admitted)]):
+            if entry.kind == "edit":
+                with dropping(entry.id):
+                    await self._inbox.revise(entry)
+        for stop in _latest(other for other in found if isinstance(other, Stop)):
             with dropping(stop.turn):
                 await self._inbox.stop(stop.lane, stop.turn, in_all_topics=stop.in_all_topics)
 
-    async def _accept_each(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+    async def _accept_each(self, admitted: Sequence[Admitted]) -> Sequence[Entry]:
         """Those that were accepted: all at once, or one by one where one of them can never be
         stored.
         """
         try:
-            await self._accept(*entries)
+            await self._accept(*(one.entry for one in admitted))
         except Unstorable:
-            return [entry for entry in entries if await self._accept_alone(entry)]
+            return [one.entry for one in admitted if await self._accept_alone(one)]
         except StoreUnavailable as away:
-            for entry in entries:
-                self._say(entry, away)
+            for one in admitted:
+                self._say(one.sender, away)
             raise
-        return entries
+        return [one.entry for one in admitted]
 
     async def _accept(self, *entries: Entry) -> None:
         if entries and not await self._inbox.put(*entries):
             log.info("some of the updates from %d on came again", entries[0].id)
 
-    async def _accept_alone(self, entry: Entry) -> bool:
-        with dropping(entry.id):
+    async def _accept_alone(self, one: Admitted) -> bool:
+        with dropping(one.entry.id):
             try:
-                await self._accept(entry)
+                await self._accept(one.entry)
             except Unstorable as never:
-                self._say(entry, never)
+                self._say(one.sender, never)
                 raise
             return True
         return False
 
-    def _say(self, entry: Entry, failure: StoreError) -> None:
-        if (sender := _sender_of(entry.update)) is not None:
-            self._throttled_notices.say(sender.place, failure.text, sender.language)
+    def _say(self, sender: Sender, failure: StoreError) -> None:
+        self._throttled_notices.say(sender.place, failure.text, sender.language)
 
-    def _sorted(self, update: Update) -> Entry | Stop | None:
+    def _sorted(self, update: Update) -> Admitted | Stop | None:
         """What an update asks; None where it asks nothing of us, or nobody may ask."""
         kind = kind_of(update, self._account)
         if kind is None:
@@ -166,13 +187,14 @@ class Receiver:
             stop.lane.owner, arrival
         )
 
-    def _admitted(self, update: Update, sender: Sender, kind: Kind) -> Entry | None:
+    def _admitted(self, update: Update, sender: Sender, kind: Kind) -> Admitted | None:
         command = self._command(update) if kind == "command" else None
         ends_turn = _is_cancelling_press(update) or (command is not None and command.cancels)
         if self._gate.rate.admits(
             sender.owner, Arrival(update.update_id, kind, ends_turn, _sent_at(update))
         ):
-            return self._entry(update, sender, kind, command, cancels=ends_turn)
+            entry = self._entry(update, sender, kind, command, cancels=ends_turn)
+            return Admitted(entry, sender)
         self._refuse(update, sender, "too_fast")
         return None
 
