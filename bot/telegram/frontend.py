@@ -57,7 +57,7 @@ class TelegramFrontend:
         """Run one turn for the messages of the batch."""
         if (parsed := parse(batch)) is None:
             return "dead"
-        async with self._reply(parsed, run.record).showing(parsed.batch.turn) as reply:
+        async with self._reply(parsed, run.record).show_typing(batch.turn) as reply:
             work = partial(self._answer, parsed, run, reply)
             return await self._outcomes.of(work, parsed, reply, can_try_again=True)
 
@@ -159,8 +159,8 @@ class TelegramFrontend:
             self._messages,
             parsed.lane.place,
             parsed.language,
+            record,
             reply_to=parsed.reply_to,
-            record=record,
         )
 
 

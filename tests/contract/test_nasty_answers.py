@@ -56,7 +56,7 @@ async def test_every_prefix_of_every_answer_is_taken_as_it_is_formatted(line):
 @pytest.mark.parametrize("name", NASTY)
 async def test_what_is_shown_is_what_was_formatted(line, messages, name):
     server, _ = line
-    await TelegramReply(messages, HERE, "en").deliver(NASTY[name], turn=1)
+    await TelegramReply(messages, HERE, "en", MemoryRecord()).deliver(NASTY[name], turn=1)
     shown = server.people[7].chat.answers
     assert [message.text for message in shown] == [
         chunk.text for chunk in format_chunks(NASTY[name])
@@ -66,7 +66,7 @@ async def test_what_is_shown_is_what_was_formatted(line, messages, name):
 
 async def test_very_long_code_arrives_as_a_file_between_the_words(line, messages):
     server, bot = line
-    await TelegramReply(messages, HERE, "en").deliver(
+    await TelegramReply(messages, HERE, "en", MemoryRecord()).deliver(
         f"Here:\n\n```py\n{CODE}```\n\nThat is all.", turn=1
     )
     before, file, after = server.people[7].chat.answers
@@ -84,8 +84,8 @@ async def test_a_file_that_comes_first_follows_its_label_in_a_group(line, messag
     """No message can be edited into a file: the preview becomes the label."""
     server, _ = line
     group = server.supergroup(members=[server.people[7]])
-    reply = TelegramReply(messages, Place(group.id), "en", record=MemoryRecord()).showing(1)
-    async with reply:
+    reply = TelegramReply(messages, Place(group.id), "en", MemoryRecord())
+    async with reply.show_typing(1):
         reply.grow("```py\nprint(0)")
         await server.until(lambda: group.answers)
         await reply.deliver(f"```py\n{CODE}```", turn=1)

@@ -52,7 +52,7 @@ def allowed(server):
 
 async def test_no_answer_and_no_sentence_of_ours_has_a_preview(line, messages):
     server, _ = line
-    reply = TelegramReply(messages, Place(7), "en")
+    reply = TelegramReply(messages, Place(7), "en", MemoryRecord())
     await reply.deliver(ADDRESS * 100, turn=1)
     await reply.say(ADDRESS)
     await reply.fail("error_empty_answer", 1)
@@ -66,8 +66,8 @@ async def test_no_answer_and_no_sentence_of_ours_has_a_preview(line, messages):
 async def test_an_answer_that_grows_in_a_group_has_none(line, messages):
     server, _ = line
     group = server.supergroup(members=[server.people[7]])
-    reply = TelegramReply(messages, Place(group.id), "en", record=MemoryRecord()).showing(1)
-    async with reply:
+    reply = TelegramReply(messages, Place(group.id), "en", MemoryRecord())
+    async with reply.show_typing(1):
         reply.grow(ADDRESS)
         await server.until(lambda: group.answers)
         await reply.deliver(f"{ADDRESS}The end.", turn=1)

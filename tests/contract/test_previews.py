@@ -14,7 +14,12 @@ from bot.standins.telegram.faults import Fault
 from bot.store.memory.inbox import MemoryRecord
 from bot.telegram.outbound.limiter import Limiter
 from bot.telegram.outbound.messages import Messages
-from bot.telegram.outbound.previews import KEEP_ALIVE_SECONDS
+from bot.telegram.outbound.previews import (
+    KEEP_ALIVE_SECONDS,
+    GrowingText,
+    Preview,
+    preview_target,
+)
 from bot.telegram.outbound.replies import TelegramReply
 from bot.telegram.outbound.splitting import Chunk
 from bot.telegram.outbound.transport import Transport
@@ -44,9 +49,14 @@ class PageServer:
         )
 
     def reply(self, place, reply_to=None):
-        return TelegramReply(
-            self.messages, place, "en", reply_to=reply_to, record=self.record
-        ).showing(TURN)
+        return TelegramReply(self.messages, place, "en", self.record, reply_to=reply_to)
+
+    def preview(self, place, words):
+        """Show these words, without the typing indicator, whose naps are shorter than any hold."""
+        target = preview_target(self.messages, place, TURN, self.record, None)
+        preview = Preview(target, self.messages, self.record, GrowingText([words]))
+        preview.changed()
+        return preview
 
     async def until(self, predicate):
         return await self.server.until(predicate)
@@ -86,7 +96,7 @@ async def test_a_draft_grows_formatted_and_ends_in_one_message(stage, anna):
     message.
     """
     seen = []
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         for number in range(len(WORDS)):
             reply.grow(WORDS[number])
             shown = "".join(WORDS[: number + 1]).replace("*", "").replace("`", "").strip()
@@ -106,7 +116,7 @@ async def test_a_draft_grows_formatted_and_ends_in_one_message(stage, anna):
 async def test_no_draft_comes_after_the_answer(stage, anna):
     gate = asyncio.Event()
     stage.server.faults.next("sendMessageDraft", Fault.hold(gate))
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         reply.grow("Herons")
         await stage.until(lambda: stage.calls("sendMessageDraft"))
         delivering = asyncio.create_task(reply.deliver("Herons.", turn=TURN))
@@ -120,11 +130,10 @@ async def test_no_draft_comes_after_the_answer(stage, anna):
 
 async def test_a_draft_that_would_fade_is_shown_again(stage, anna):
     stage.naps.hold = KEEP_ALIVE_SECONDS + 1
-    reply = stage.reply(Place(7))
-    reply.grow("Herons")
+    preview = stage.preview(Place(7), "Herons")
     await stage.until(lambda: len(stage.calls("sendMessageDraft")) > 2)
     assert draft(anna) == "Herons"
-    await reply.deliver("Herons.", turn=TURN)
+    await preview.end()
 
 
 @pytest.mark.parametrize(
@@ -142,7 +151,7 @@ async def test_after_a_failure_there_are_no_more_previews_in_this_turn_and_the_a
 ):
     """C88, C91: nothing is said about it, and nothing but the answer goes to that chat."""
     stage.server.faults.always("sendMessageDraft", fault)
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         reply.grow("Herons ")
         await stage.until(lambda: stage.calls("sendMessageDraft"))
         for _ in range(20):
@@ -161,13 +170,16 @@ async def test_a_chat_that_is_not_found_says_nothing_about_others_or_about_the_n
     boris = stage.server.person(8, "Boris")
     boris.starts()
     stage.server.faults.next("sendMessageDraft", Fault.refused("chat not found"), chat=7)
-    async with stage.reply(Place(7)) as first, stage.reply(Place(8)) as other:
+    async with (
+        stage.reply(Place(7)).show_typing(TURN) as first,
+        stage.reply(Place(8)).show_typing(TURN) as other,
+    ):
         first.grow("Herons ")
         await stage.until(lambda: stage.calls("sendMessageDraft"))
         other.grow("Herons")
         await stage.until(lambda: draft(boris) == "Herons")
         assert draft(anna) is None
-    async with stage.reply(Place(7)) as second:
+    async with stage.reply(Place(7)).show_typing(TURN) as second:
         second.grow("Trains")
         await stage.until(lambda: draft(anna) == "Trains")
 
@@ -176,7 +188,7 @@ async def test_formatting_that_telegram_cannot_read_is_left_out_of_the_draft(sta
     stage.server.faults.next(
         "sendMessageDraft", Fault.refused("can't parse entities: can't find end")
     )
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         reply.grow("**Herons**")
         await stage.until(lambda: draft(anna) == "Herons")
     assert anna.chat.draft(stage.server.state.now).entities == ()
@@ -184,7 +196,7 @@ async def test_formatting_that_telegram_cannot_read_is_left_out_of_the_draft(sta
 
 async def test_a_notice_in_between_wipes_the_draft_off_for_a_moment_only(stage, anna):
     """C92: nothing that was read vanishes."""
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         reply.grow("Herons")
         await stage.until(lambda: draft(anna) == "Herons")
         await reply.notice("compaction_gap")
@@ -194,7 +206,7 @@ async def test_a_notice_in_between_wipes_the_draft_off_for_a_moment_only(stage, 
 
 async def test_what_others_say_in_the_chat_wipes_it_off_for_a_moment_only(stage, anna):
     """C92: /help, say, or a sentence about the store, while an answer is being written."""
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         reply.grow("Herons")
         await stage.until(lambda: draft(anna) == "Herons")
         await stage.messages.send(Place(7), Chunk("The commands I know"))
@@ -212,7 +224,7 @@ async def test_what_others_say_in_the_chat_wipes_it_off_for_a_moment_only(stage,
 async def test_a_long_answer_shows_the_part_that_is_being_written(stage, anna):
     """C87"""
     parts = [f"{word} " * 600 for word in ("one", "two", "three")]
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         reply.grow("\n\n".join(parts))
         await stage.until(lambda: (draft(anna) or "").endswith("three"))
         await reply.deliver("\n\n".join(parts), turn=TURN)
@@ -228,7 +240,7 @@ async def test_after_the_lease_nothing_is_shown(stage, anna):
             raise LaneLost
 
     stage.record = Woken()
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         reply.grow("Herons")
         await stage.until(lambda: not painting())
     assert draft(anna) is None
@@ -243,7 +255,7 @@ def painting():
 
 async def test_in_a_group_a_message_grows_and_becomes_the_answer(stage, anna, group):
     asked = anna.says("herons?", chat=group)
-    async with stage.reply(Place(group.id), reply_to=asked.message_id) as reply:
+    async with stage.reply(Place(group.id), reply_to=asked.message_id).show_typing(TURN) as reply:
         reply.grow("**Herons** ")
         await stage.until(lambda: group.text == "Herons")
         reply.grow("stand ")
@@ -258,7 +270,7 @@ async def test_in_a_group_a_message_grows_and_becomes_the_answer(stage, anna, gr
 
 async def test_what_was_seen_in_full_is_not_edited_again(stage, group):
     """ "Not modified" means that it had arrived."""
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("Herons")
         await stage.until(lambda: group.text == "Herons")
         await reply.deliver("Herons", turn=TURN)
@@ -268,7 +280,7 @@ async def test_what_was_seen_in_full_is_not_edited_again(stage, group):
 async def test_the_rest_of_a_long_answer_follows_the_preview(stage, group):
     """C87: each piece once, no preview left beside the answer."""
     parts = [f"{word} " * 600 for word in ("one", "two", "three")]
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("\n\n".join(parts))
         await stage.until(lambda: group.answers)
         await reply.deliver("\n\n".join(parts), turn=TURN)
@@ -279,7 +291,7 @@ async def test_a_long_answer_grows_on_in_a_next_message(stage, group):
     """C87: while it is written its parts are seen whole, and in the end each piece once."""
     stage.naps.hold = 4.5
     one, two = "one " * 600, "two " * 500
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow(one)
         await stage.until(lambda: group.answers)
         reply.grow(f"\n\n{two[:1000]}")
@@ -294,7 +306,7 @@ async def test_a_long_answer_grows_on_in_a_next_message(stage, group):
 
 
 async def test_after_a_crash_all_parts_take_their_places_and_what_is_left_over_goes(stage, group):
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("\n\n".join(f"{word} " * 600 for word in ("one", "two", "three")))
         await stage.until(lambda: len(group.answers) == 3)
     stage.restart()
@@ -307,7 +319,7 @@ async def test_after_a_crash_all_parts_take_their_places_and_what_is_left_over_g
 
 
 async def test_of_an_answer_that_will_not_come_nothing_is_left_but_the_apology(stage, group):
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("\n\n".join(f"{word} " * 600 for word in ("one", "two")))
         await stage.until(lambda: len(group.answers) == 2)
         reply.restart()
@@ -320,13 +332,13 @@ async def test_what_follows_a_file_is_not_shown_before_it(stage, group):
     stage.naps.hold = KEEP_ALIVE_SECONDS
     code = "".join(f"print({number})\n" for number in range(1500))
     answer = f"Here:\n\n```py\n{code}```\n\nThat is all."
-    reply = stage.reply(Place(group.id))
-    reply.grow(answer)
+    preview = stage.preview(Place(group.id), answer)
     await stage.until(
         lambda: any(3 < nap < KEEP_ALIVE_SECONDS for nap in stage.naps.taken)
     )  # all is shown
     assert len(group.answers) == 2
-    await reply.deliver(answer, turn=TURN)
+    await preview.end()
+    await stage.reply(Place(group.id)).deliver(answer, turn=TURN)
     label = f"code-1.py ({len(code) // 1024} KB)"
     assert [message.text for message in group.answers] == ["Here:", label, label, "That is all."]
     assert ["document" in message.raw for message in group.answers] == [False, False, True, False]
@@ -340,7 +352,7 @@ NOTES = text("status_notes", "en")
 async def test_in_private_what_is_being_done_stands_below_the_text_and_is_no_part_of_it(
     stage, anna
 ):
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         reply.status("status_notes")
         await stage.until(lambda: draft(anna) == NOTES)
         reply.grow("You **like**")
@@ -352,14 +364,14 @@ async def test_in_private_what_is_being_done_stands_below_the_text_and_is_no_par
 
 
 async def test_where_it_does_not_fit_below_the_text_it_follows(stage, anna):
-    async with stage.reply(Place(7)) as reply:
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
         reply.grow("x" * 4090)
         reply.status("status_notes")
         await stage.until(lambda: draft(anna) == NOTES)
 
 
 async def test_in_a_group_it_is_seen_in_a_preview_that_is_there_and_nowhere_else(stage, group):
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.status("status_notes")
         await stage.until(lambda: stage.calls("sendChatAction"))
         for _ in range(20):
@@ -375,7 +387,7 @@ async def test_in_a_group_it_is_seen_in_a_preview_that_is_there_and_nowhere_else
 
 
 async def test_in_a_group_it_gets_no_message_of_its_own(stage, group):
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("x" * 4090)
         reply.status("status_notes")
         await stage.until(lambda: group.answers)
@@ -394,7 +406,7 @@ async def test_where_a_group_has_moved_the_answer_is_a_message_and_changes_no_ot
     asked = anna.says("herons?", chat=group)
     for number in range(3):
         await stage.bot.send_message(moved.id, f"earlier {number}")
-    async with stage.reply(Place(group.id), reply_to=asked.message_id) as reply:
+    async with stage.reply(Place(group.id), reply_to=asked.message_id).show_typing(TURN) as reply:
         reply.grow("Her")
         await stage.until(lambda: group.answers)
         group.migrated_to = moved.id
@@ -409,7 +421,7 @@ async def test_where_a_group_has_moved_the_answer_is_a_message_and_changes_no_ot
 
 
 async def test_after_a_crash_the_answer_takes_the_place_of_the_preview(stage, group):
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("Her")
         await stage.until(lambda: group.answers)
     stage.restart()
@@ -418,7 +430,7 @@ async def test_after_a_crash_the_answer_takes_the_place_of_the_preview(stage, gr
 
 
 async def test_a_preview_that_was_deleted_is_followed_by_a_message(stage, anna, group):
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("Her")
         await stage.until(lambda: group.answers)
         anna.deletes(group.answers[0])
@@ -429,7 +441,7 @@ async def test_a_preview_that_was_deleted_is_followed_by_a_message(stage, anna, 
 async def test_the_parts_of_an_answer_keep_their_order_where_the_first_of_its_previews_was_deleted(
     stage, anna, group
 ):
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("\n\n".join(f"{word} " * 600 for word in ("one", "two", "three")))
         await stage.until(lambda: len(group.answers) == 3)
         anna.deletes(group.answers[0])
@@ -443,7 +455,7 @@ async def test_where_a_group_has_moved_what_is_left_of_a_preview_is_nobody_elses
     group, moved = stage.server.group(members=[anna]), stage.server.supergroup(members=[anna])
     for number in range(3):
         await stage.bot.send_message(moved.id, f"earlier {number}")
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("\n\n".join(f"{word} " * 600 for word in ("one", "two", "three")))
         await stage.until(lambda: len(group.answers) == 3)
         group.migrated_to = moved.id
@@ -457,7 +469,7 @@ async def test_where_a_group_has_moved_what_is_left_of_a_preview_is_nobody_elses
 
 
 async def test_the_apology_takes_the_place_of_an_answer_that_will_not_come(stage, group):
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("Her")
         await stage.until(lambda: group.answers)
         reply.restart()
@@ -469,7 +481,7 @@ async def test_the_apology_takes_the_place_of_an_answer_that_will_not_come(stage
 
 async def test_a_penalty_on_an_edit_is_waited_out_by_the_answer(stage, group):
     """C88, C89"""
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         reply.grow("Her")
         await stage.until(lambda: group.answers)
         stage.server.faults.next("editMessageText", Fault.too_many(2))
@@ -483,7 +495,7 @@ async def test_a_penalty_on_an_edit_is_waited_out_by_the_answer(stage, group):
 
 async def test_in_a_group_previews_leave_room_for_answers(stage, group):
     """Telegram grants 20 calls a minute to a group, edits and typing included."""
-    async with stage.reply(Place(group.id)) as reply:
+    async with stage.reply(Place(group.id)).show_typing(TURN) as reply:
         for number in range(200):
             reply.grow(f"{number} ")
             await asyncio.sleep(0.001)

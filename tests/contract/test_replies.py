@@ -60,7 +60,7 @@ def anna(server):
 
 @pytest.fixture
 def reply(messages, anna):
-    return TelegramReply(messages, HERE, "en")
+    return TelegramReply(messages, HERE, "en", MemoryRecord())
 
 
 def sends(server):
@@ -103,7 +103,7 @@ async def test_a_notice_is_our_sentence_literally(reply, anna):
 
 
 async def test_a_notice_speaks_the_persons_language(messages, anna):
-    await TelegramReply(messages, HERE, "ru").notice("reset_done")
+    await TelegramReply(messages, HERE, "ru", MemoryRecord()).notice("reset_done")
     assert anna.chat.text == "Тот разговор стёрт. Начинаем с чистого листа."
 
 
@@ -164,7 +164,9 @@ async def test_what_has_grown_is_void_after_a_restart(reply):
 async def test_in_a_group_only_the_first_message_names_the_question(messages, server, anna):
     group = server.supergroup(members=[anna])
     asked = anna.says("/help", chat=group)
-    reply = TelegramReply(messages, Place(group.id), "en", reply_to=asked.message_id)
+    reply = TelegramReply(
+        messages, Place(group.id), "en", MemoryRecord(), reply_to=asked.message_id
+    )
     await reply.deliver(THREE_PARTS, turn=1)
 
     answered = [shown.raw.get("reply_to_message", {}).get("message_id") for shown in group.answers]
@@ -177,7 +179,7 @@ async def test_in_a_group_only_the_first_message_names_the_question(messages, se
 async def test_typing_is_shown_until_the_answer_comes_and_never_after_it(messages, server, anna):
     gate = asyncio.Event()
     server.faults.next("sendMessage", Fault.hold(gate))
-    async with TelegramReply(messages, HERE, "en") as reply:
+    async with TelegramReply(messages, HERE, "en", MemoryRecord()).show_typing() as reply:
         await server.until(lambda: anna.chat.action(server.state.now) == "typing")
         delivering = asyncio.create_task(reply.deliver("done", turn=1))
         await server.until(lambda: sends(server))
@@ -192,13 +194,13 @@ def typing():
 
 
 async def test_typing_is_kept_alive(messages, server, anna):
-    async with TelegramReply(messages, HERE, "en"):
+    async with TelegramReply(messages, HERE, "en", MemoryRecord()).show_typing():
         await server.until(lambda: len(server.journal.of("sendChatAction")) > 3)
 
 
 async def test_typing_ends_with_a_reply_that_failed(messages, server, anna):
     async def failing():
-        async with TelegramReply(messages, HERE, "en"):
+        async with TelegramReply(messages, HERE, "en", MemoryRecord()).show_typing():
             await server.until(lambda: server.journal.of("sendChatAction"))
             raise LookupError
 
@@ -214,7 +216,7 @@ async def test_typing_ends_with_a_reply_that_failed(messages, server, anna):
 )
 async def test_a_typing_indicator_that_fails_costs_nothing(messages, server, anna, fault):
     server.faults.next("sendChatAction", fault)
-    async with TelegramReply(messages, HERE, "en") as reply:
+    async with TelegramReply(messages, HERE, "en", MemoryRecord()).show_typing() as reply:
         await server.until(lambda: len(server.journal.of("sendChatAction")) > 1)
         await reply.deliver("done", turn=1)
     assert anna.chat.text == "done"
@@ -247,20 +249,20 @@ async def test_a_refusal_without_formatting_is_final(reply, server, anna):
 
 async def test_an_answer_in_a_deleted_topic_goes_to_the_chat(messages, server, anna):
     group = server.supergroup(members=[anna], forum=True)
-    await TelegramReply(messages, Place(group.id, 55), "en").deliver("here", turn=1)
+    await TelegramReply(messages, Place(group.id, 55), "en", MemoryRecord()).deliver("here", turn=1)
     assert [shown.thread_id for shown in group.answers] == [None]
 
 
 async def test_an_answer_to_a_deleted_question_is_sent_all_the_same(messages, anna):
     """C15: without the reference, at once."""
-    await TelegramReply(messages, HERE, "en", reply_to=4711).deliver("here", turn=1)
+    await TelegramReply(messages, HERE, "en", MemoryRecord(), reply_to=4711).deliver("here", turn=1)
     assert anna.chat.text == "here"
 
 
 async def test_a_group_that_has_moved_is_followed(messages, server, anna):
     group, moved = server.group(members=[anna]), server.supergroup(members=[anna])
     group.migrated_to = moved.id
-    await TelegramReply(messages, Place(group.id), "en").deliver("here", turn=1)
+    await TelegramReply(messages, Place(group.id), "en", MemoryRecord()).deliver("here", turn=1)
     assert moved.text == "here"
 
 
@@ -315,7 +317,10 @@ async def test_a_long_penalty_is_not_slept_here(line, anna, naps):
     server.faults.always("sendMessage", Fault.too_many(27))
     with pytest.raises(ChatBusy) as busy:
         await TelegramReply(
-            Messages(Transport(bot, sleep=naps, limiter=Limiter(naps.now))), HERE, "en"
+            Messages(Transport(bot, sleep=naps, limiter=Limiter(naps.now))),
+            HERE,
+            "en",
+            MemoryRecord(),
         ).deliver("here", turn=1)
     assert (busy.value.seconds, naps.taken) == (27, [])
     assert len(sends(server)) == 1
@@ -331,6 +336,7 @@ async def test_short_penalties_are_waited_out_until_they_make_a_long_one(line, a
             ),
             HERE,
             "en",
+            MemoryRecord(),
         ).notice("new_done")
     assert (busy.value.seconds, naps.taken) == (1, [1, 1])
 
@@ -340,9 +346,11 @@ async def test_a_penalty_in_one_chat_delays_no_other(messages, server, anna, nap
     boris.starts()
     naps.hold = 5
     server.faults.next("sendMessage", Fault.too_many(30), chat=7)
-    waiting = asyncio.create_task(TelegramReply(messages, HERE, "en").deliver("late", turn=1))
+    waiting = asyncio.create_task(
+        TelegramReply(messages, HERE, "en", MemoryRecord()).deliver("late", turn=1)
+    )
     await server.until(lambda: naps.taken)
-    await TelegramReply(messages, Place(8), "en").deliver("now", turn=1)
+    await TelegramReply(messages, Place(8), "en", MemoryRecord()).deliver("now", turn=1)
     assert (anna.chat.text, boris.chat.text) == ("", "now")
     waiting.cancel()
 
@@ -509,13 +517,17 @@ async def test_answers_to_two_people_in_one_group_do_not_mix(messages, server, a
         name: "\n\n".join(f"{name}{number} " * 700 for number in range(3)) for name in ("a", "b")
     }
     saying = [
-        asyncio.create_task(TelegramReply(messages, Place(group.id), "en").deliver(text, turn=1))
+        asyncio.create_task(
+            TelegramReply(messages, Place(group.id), "en", MemoryRecord()).deliver(text, turn=1)
+        )
         for text in words.values()
     ]
     await server.until(lambda: server.journal.of("sendMessage"))
     naps.passed += 1
     assert await messages.send_preview(Place(group.id), Chunk("preview")) is None
-    await TelegramReply(messages, Place(other.id), "en").deliver("elsewhere", turn=1)
+    await TelegramReply(messages, Place(other.id), "en", MemoryRecord()).deliver(
+        "elsewhere", turn=1
+    )
     assert other.text == "elsewhere"
     gate.set()
     await asyncio.gather(*saying)
@@ -533,12 +545,14 @@ async def test_who_waits_too_long_for_the_floor_comes_back_later(line, server, a
     gate = asyncio.Event()
     server.faults.next("sendMessage", Fault.hold(gate))
     saying = asyncio.create_task(
-        TelegramReply(messages, Place(group.id), "en").deliver("first", turn=1)
+        TelegramReply(messages, Place(group.id), "en", MemoryRecord()).deliver("first", turn=1)
     )
     await server.until(lambda: server.journal.of("sendMessage"))
     with pytest.raises(ChatBusy):
-        await TelegramReply(messages, Place(group.id), "en").deliver("second", turn=2)
+        await TelegramReply(messages, Place(group.id), "en", MemoryRecord()).deliver(
+            "second", turn=2
+        )
     gate.set()
     await saying
-    await TelegramReply(messages, Place(group.id), "en").deliver("second", turn=2)
+    await TelegramReply(messages, Place(group.id), "en", MemoryRecord()).deliver("second", turn=2)
     assert [message.text for message in group.answers] == ["first", "second"]

@@ -8,6 +8,7 @@ import ast
 
 MUTABLE = {
     "Compactor": "a part of the bot, whose runs in the background come and go",
+    "GrowingText": "an answer that is being written",
     "RunningLane": "what runs in a lane now comes and goes",
     "Session": "owned by the one turn that loaded it, which changes it",
     "StreamedMessage": "what one call has received so far",

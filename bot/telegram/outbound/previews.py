@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from bot.aio import cancel_and_wait, run_until
 from bot.errors import BotError
@@ -44,6 +44,19 @@ costs nobody else.
 """
 KEEP_ALIVE_SECONDS = 20.0
 """A draft is seen for half a minute."""
+
+
+@dataclass(slots=True)
+class GrowingText:
+    """An answer as far as it has been written."""
+
+    pieces: list[str] = field(default_factory=list)
+    status: str = ""
+    """What is being done beside writing."""
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +134,12 @@ class Preview:
         target: PreviewTarget,
         messages: Messages,
         record: Record,
-        seen: Callable[[], tuple[str, str]],
+        growing: GrowingText,
     ) -> None:
         self._target = target
         self._messages = messages
         self._record = record
-        self._seen = seen
+        self._growing = growing
         self._changed = asyncio.Event()
         self._over = asyncio.Event()
         self._render_lock = asyncio.Lock()
@@ -169,7 +182,7 @@ class Preview:
         """Show what there is; the seconds until the next look."""
         self._record.require_lease()
         self._changed.clear()
-        (text, status), began = self._seen(), _now()
+        text, status, began = self._growing.text, self._growing.status, _now()
         words = await chunks_of(text)
         spent = _now() - began
         chunks = _with_status(words, status, apart=self._target.opens_with_status)
