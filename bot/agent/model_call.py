@@ -48,7 +48,7 @@ class ModelCaller:
         """
         attempt = 1
         while True:
-            request = await self._afforded(wanted)
+            request = await self._limit_answer(wanted)
             self.context.record.require_lease()
             self.meter.send(request_tokens(request))
             try:
@@ -68,8 +68,8 @@ class ModelCaller:
         self.meter.write(delta)
         self.streamed.grow(delta)
 
-    async def _afforded(self, request: Request) -> Request:
-        """The request, with no longer an answer than its Owner can pay for. Raises BudgetSpent."""
+    async def _limit_answer(self, request: Request) -> Request:
+        """Shorten the answer to what its Owner can pay for. Raises BudgetSpent."""
         if self.token_budget is None or not self.token_budget.has_limit:
             return request
         spent = self.meter.total.tokens + request_tokens(request)

@@ -114,7 +114,7 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
             group.create_task(run_until(leave, intake.run()), name="intake")
             group.create_task(run_until(leave, publish(bot)), name="menu")
             group.create_task(run_until(leave, _sweep_hourly(store)), name="sweep")
-            group.create_task(run_until(leave, _keep_learning(turns, store)), name="scales")
+            group.create_task(run_until(leave, _keep_learning(turns, store)), name="token ratios")
             group.create_task(
                 worker.run(leave, grace_seconds=settings.grace_seconds), name="worker"
             )

@@ -60,10 +60,10 @@ class PromptSizeEstimator:
 
     def expected(self, session: Session, coming: int = 0) -> int:
         """The size of the Session's next prompt, with a question whose estimate is `coming`."""
-        scale = self._token_ratio(session)
+        learned = self._token_ratio(session)
         if _is_anchored(session):
-            return session.prompt.tokens + round(scale.ratio * (_plan(session) + coming))
-        return round(scale.fixed + scale.ratio * (_estimate(session) + coming))
+            return session.prompt.tokens + round(learned.ratio * (_plan(session) + coming))
+        return round(learned.fixed + learned.ratio * (_estimate(session) + coming))
 
     def ratio(self, session: Session) -> float:
         """What an estimate is to be multiplied by, to be one in the tokens of the Session's
@@ -77,12 +77,14 @@ class PromptSizeEstimator:
     def learn(self, session: Session, turn: ClosedTurn) -> None:
         """Take in what the model reported of this turn; `session` is as it was before."""
         model, grown = turn.prompt.model, _sum(turn.messages)
-        scale = self._token_ratios.get(model, TokenRatio())
+        learned = self._token_ratios.get(model, TokenRatio())
         if _is_anchored(session) and session.prompt.model == model and grown >= MIN_GROWTH:
             seen = (turn.prompt.tokens - session.prompt.tokens) / grown
-            scale = replace(scale, ratio=_nearer(scale.ratio, min(max(seen, BOUNDS[0]), BOUNDS[1])))
-        fixed = max(turn.prompt.tokens - scale.ratio * (_estimate(session) + grown), 0.0)
-        self._token_ratios[model] = replace(scale, fixed=_nearer(scale.fixed or fixed, fixed))
+            learned = replace(
+                learned, ratio=_nearer(learned.ratio, min(max(seen, BOUNDS[0]), BOUNDS[1]))
+            )
+        fixed = max(turn.prompt.tokens - learned.ratio * (_estimate(session) + grown), 0.0)
+        self._token_ratios[model] = replace(learned, fixed=_nearer(learned.fixed or fixed, fixed))
         self._moved.add(model)
 
 

@@ -179,5 +179,5 @@ class TokenRatioStore(Protocol):
     async def load(self, model: str) -> TokenRatio | None:
         """What is known of this model; None: nothing yet."""
 
-    async def save(self, model: str, scale: TokenRatio) -> None:
+    async def save(self, model: str, token_ratio: TokenRatio) -> None:
         """Keep what is known now."""

@@ -42,7 +42,7 @@ COLLECTIONS = (
 )
 VIEW = "sessions_overview"
 
-_PATIENCE_MS = 120_000
+_SELECTION_TIMEOUT_MS = 120_000
 _ALREADY_INITIALIZED = 23
 _LOGIN_REFUSED = 18
 _PASSWORD = re.compile(r"[A-Za-z0-9_-]{16,}", re.ASCII)
@@ -135,7 +135,7 @@ def _password(environ: Mapping[str, str], name: str) -> str:
 
 
 def _client(host: str, **options: Any) -> MongoClient[Document]:
-    return MongoClient(host, serverSelectionTimeoutMS=_PATIENCE_MS, **options)
+    return MongoClient(host, serverSelectionTimeoutMS=_SELECTION_TIMEOUT_MS, **options)
 
 
 def _initiate(client: MongoClient[Document], host: str) -> None:

@@ -36,7 +36,7 @@ FLAGS = (
 )  # fmt: skip
 MODEL = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MONGODB_URI")
 START_SECONDS = 60
-PATIENCE_MS = 45_000
+TIMEOUT_MS = 45_000
 
 
 @dataclass
@@ -97,7 +97,7 @@ def browser() -> Iterator[Browser]:
             "install chromium libatomic1)"
         )
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
-    expect.set_options(timeout=PATIENCE_MS)
+    expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=program, args=FLAGS)
         yield launched
@@ -168,7 +168,7 @@ def visit(browser: Browser, demo: Demo) -> Iterator[Callable[..., HttpExchange]]
             "reduced_motion": "reduce"
         } | options  # what moves on the page is drawn by the processor here
         page = browser.new_context(viewport=size, locale=locale, **still).new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         shown = HttpExchange(page, address or demo.address)
         shown.watch()
         page.goto(shown.address)

@@ -1,4 +1,4 @@
-"""The Scales port: what was learned of models, by name."""
+"""The TokenRatioStore port: what was learned of models, by name."""
 
 from __future__ import annotations
 

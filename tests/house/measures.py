@@ -61,7 +61,6 @@ class Measure:
 
 CEILINGS: Mapping[str, float] = {
     "functions: p90 of lines": 15,
-    "private words": 29,
 }
 """What does not meet its bar yet, with the value it has today: it may only fall."""
 

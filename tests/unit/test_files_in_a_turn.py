@@ -332,7 +332,7 @@ def test_a_piece_of_an_album_that_was_answered_is_late():
 async def test_a_file_is_fetched_once_while_it_is_wanted():
     now = [0.0]
     files = Drawer(F1=b"x" * 60, F2=b"y" * 60)
-    file_cache = FileCache(files, lambda: now[0], most_bytes=100, seconds=600)
+    file_cache = FileCache(files, lambda: now[0], max_bytes=100, seconds=600)
     assert [await file_cache.read("F1") for _ in range(3)] == [b"x" * 60] * 3
     assert files.asked == ["F1"]
     await file_cache.read("F2")

@@ -139,7 +139,7 @@ class Away:
     async def load(self, model):
         raise StoreUnavailable
 
-    async def save(self, model, scale):
+    async def save(self, model, token_ratio):
         raise StoreUnavailable
 
 

@@ -29,7 +29,7 @@ class FileCache:
 
     files: Files
     now: Callable[[], float]
-    most_bytes: int = 32 * 2**20
+    max_bytes: int = 32 * 2**20
     seconds: float = 600.0
     _kept: OrderedDict[str, Kept] = field(default_factory=OrderedDict)
 
@@ -48,5 +48,5 @@ class FileCache:
         oldest = self.now() - self.seconds
         for file_id in [file_id for file_id, kept in self._kept.items() if kept.since < oldest]:
             del self._kept[file_id]
-        while sum(len(kept.content) for kept in self._kept.values()) > self.most_bytes:
+        while sum(len(kept.content) for kept in self._kept.values()) > self.max_bytes:
             self._kept.popitem(last=False)

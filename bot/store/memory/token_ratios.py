@@ -14,5 +14,5 @@ class MemoryTokenRatios:
     async def load(self, model: str) -> TokenRatio | None:
         return self._token_ratios.get(model)
 
-    async def save(self, model: str, scale: TokenRatio) -> None:
-        self._token_ratios[model] = scale
+    async def save(self, model: str, token_ratio: TokenRatio) -> None:
+        self._token_ratios[model] = token_ratio

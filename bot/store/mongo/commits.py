@@ -34,7 +34,7 @@ class RetryPolicy:
     pauses: Sequence[float] = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0)
 
 
-PATIENCE = RetryPolicy()
+COMMIT_RETRIES = RetryPolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Commits:
 
     sessions: AsyncCollection[Document]
     calls: DriverGate
-    patience: RetryPolicy
+    retries: RetryPolicy
 
     async def commit(self, owner: Owner, session: Session, turn: ClosedTurn) -> None:
         """Write the turn and let `session` absorb it. Raises SessionGone, SessionTooLarge."""
@@ -52,7 +52,7 @@ class Commits:
         await _to_the_end(self._commit(owner, session, turn))
 
     async def _commit(self, owner: Owner, session: Session, turn: ClosedTurn) -> None:
-        async with within(self.patience.seconds):
+        async with within(self.retries.seconds):
             try:
                 if not await self._update(owner, session, turn):
                     raise SessionGone
@@ -65,7 +65,7 @@ class Commits:
 
         Session ids are random, so they spread the replicas' tries.
         """
-        for pause in self.patience.pauses:
+        for pause in self.retries.pauses:
             await asyncio.sleep(pause * (0.5 + int(session.id[:2], 16) / 256))
             with suppress(StoreUnavailable):
                 if await self._has(owner, session, turn) or await self._update(

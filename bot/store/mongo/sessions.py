@@ -24,7 +24,7 @@ from bot.store.documents import Document
 from bot.store.filters import active, id_in, owned, seen_from, text_matches
 from bot.store.mongo import queries
 from bot.store.mongo.chats import MongoChats
-from bot.store.mongo.commits import PATIENCE, Commits, RetryPolicy
+from bot.store.mongo.commits import COMMIT_RETRIES, Commits, RetryPolicy
 from bot.store.mongo.driver_gate import DriverGate
 from bot.usage import Usage
 
@@ -40,12 +40,12 @@ class MongoSessions:
         self,
         database: AsyncDatabase[Document],
         calls: DriverGate,
-        patience: RetryPolicy = PATIENCE,
+        retries: RetryPolicy = COMMIT_RETRIES,
     ) -> None:
         self._sessions = database["sessions"]
         self._calls = calls
         self._chats = MongoChats(database, calls)
-        self._commits = Commits(self._sessions, calls, patience)
+        self._commits = Commits(self._sessions, calls, retries)
 
     async def load(
         self, owner: Owner, place: Place, *, at: datetime, now: datetime, lifetime: Lifetime

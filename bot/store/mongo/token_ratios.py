@@ -13,7 +13,7 @@ from bot.store.mongo.driver_gate import DriverGate
 
 
 class MongoTokenRatios:
-    """The Scales of a running bot; of two replicas, the later one's word counts."""
+    """The token ratios of a running bot; of two replicas, the last to save wins."""
 
     def __init__(self, database: AsyncDatabase[Document], calls: DriverGate) -> None:
         self._models = database["models"]
@@ -24,7 +24,7 @@ class MongoTokenRatios:
             row = await self._models.find_one({"_id": model})
         return None if row is None else TokenRatio(row["tokenRatio"], row["fixedTokens"])
 
-    async def save(self, model: str, scale: TokenRatio) -> None:
-        learned = {"tokenRatio": float(scale.ratio), "fixedTokens": float(scale.fixed)}
+    async def save(self, model: str, token_ratio: TokenRatio) -> None:
+        learned = {"tokenRatio": float(token_ratio.ratio), "fixedTokens": float(token_ratio.fixed)}
         async with self._calls:
             await self._models.update_one({"_id": model}, {"$set": learned}, upsert=True)

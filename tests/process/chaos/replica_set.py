@@ -39,7 +39,7 @@ ELECTION = {
     "heartbeatIntervalMillis": 300,
     "heartbeatTimeoutSecs": 1,
 }
-PATIENCE = 60.0
+MAX_WAIT_SECONDS = 60.0
 
 
 @dataclass
@@ -161,7 +161,7 @@ def _answers(address: str) -> bool:
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + MAX_WAIT_SECONDS
     while True:
         with suppress(PyMongoError):
             if holds():
