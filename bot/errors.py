@@ -5,6 +5,8 @@
     │   └── SettingsError          one line per missing or wrong setting
     ├── StoreError
     │   ├── StoreUnavailable       MongoDB cannot be asked, or did not answer in time
+    │   │   └── Uncertain          the write may have happened
+    │   │       └── StoreRefused   refused now, perhaps taken later
     │   │   └── Uncertain          the write may have happened all the same
     │   ├── Duplicate              a document with this key exists already
     │   ├── AlreadyActive          another Session became active first
@@ -69,15 +71,26 @@ class SettingsError(StartError):
 class StoreError(BotError):
     """The store failed."""
 
-    text = "error_store"
+    text = "error_store_refused"
 
 
 class StoreUnavailable(StoreError):
     """MongoDB cannot be reached."""
 
+    text = "error_store"
+
 
 class Uncertain(StoreUnavailable):
     """MongoDB did not answer in time; the write may have happened."""
+
+
+class StoreRefused(Uncertain):
+    """MongoDB refused a command that it may take later."""
+
+    def __init__(self, message: str = "", *, tries: int = 1) -> None:
+        super().__init__(message)
+        self.tries = tries
+        """How often it is worth trying in all."""
 
 
 class Duplicate(StoreError):

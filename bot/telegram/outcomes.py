@@ -8,8 +8,9 @@ sent.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from bot.errors import (
@@ -20,6 +21,8 @@ from bot.errors import (
     DeliveryError,
     LaneLost,
     ModelBusy,
+    StoreError,
+    StoreRefused,
     StoreUnavailable,
     Unstorable,
 )
@@ -36,6 +39,7 @@ log = logging.getLogger(__name__)
 Work = Callable[[], Awaitable[State | None]]
 """Handles a batch; None where it is plainly done."""
 
+MAX_REFUSED_TURNS = 10_000
 MIN_NAMED_SECONDS = 10.0
 """A shorter wait is over before its sentence has been read."""
 
@@ -44,12 +48,15 @@ MIN_NAMED_SECONDS = 10.0
 class Outcomes:
     """Runs the handling of a batch and says how it ended.
 
-    ChatBusy, LaneLost and StoreUnavailable are raised on: the worker tries again later.
+    ChatBusy, LaneLost and StoreUnavailable are raised on: the worker tries again later, and what
+    the store refuses only so often.
     """
 
     owners: Owners
     clock: Clock
     throttled_notices: ThrottledNotices
+    refused: Counter[int] = field(default_factory=Counter)
+    """How often the store refused what each of these turns needed, as far as this process knows."""
 
     async def of(
         self, work: Work, parsed: ParsedBatch, reply: TelegramReply, *, can_try_again: bool = False
@@ -60,10 +67,12 @@ class Outcomes:
             await self.owners.reached(lane.owner)
         turn = parsed.batch.turn if can_try_again else None
         try:
-            return await work() or "done"
+            return await self._done(work, parsed.batch.turn)
         except (ChatBusy, LaneLost):
             raise
         except StoreUnavailable as away:
+            if self._has_tried_enough(away, parsed.batch.turn):
+                return await _fail(StoreError(str(away)), language, reply, turn)
             self.throttled_notices.say(lane.place, away.text, language)
             raise
         except ChatUnreachable as gone:
@@ -76,6 +85,25 @@ class Outcomes:
             log.exception("failed unexpectedly")
             await _apologise(reply, turn, BotError.text, {})
             return "failed"
+
+    async def _done(self, work: Work, turn: int) -> State:
+        state = await work() or "done"
+        self.refused.pop(turn, None)
+        return state
+
+    def _has_tried_enough(self, failure: StoreUnavailable, turn: int) -> bool:
+        """Whether the store has refused this turn as often as trying is worth.
+
+        Where not even that could be written down, the turn comes again and is apologised for at
+        twice that number, and so on.
+        """
+        if not isinstance(failure, StoreRefused):
+            return False
+        if len(self.refused) >= MAX_REFUSED_TURNS:
+            self.refused.clear()
+        self.refused[turn] += 1
+        rounds, left = divmod(self.refused[turn], failure.tries)
+        return not left and rounds.bit_count() == 1
 
     async def _note_unreachable(self, lane: Lane, gone: ChatUnreachable) -> State:
         """A group that cannot be reached tells nothing about its members."""

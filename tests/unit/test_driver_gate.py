@@ -12,11 +12,13 @@ from bot.errors import (
     Duplicate,
     SessionTooLarge,
     StoreError,
+    StoreRefused,
     StoreUnavailable,
     Uncertain,
     Unstorable,
 )
 from bot.store.mongo.driver_gate import DriverGate, within
+from bot.store.mongo.refusals import tries_of
 
 SECRET = "mongodb://bot:s3cret@host and a person's words"
 ALL_DUPLICATES = {"writeErrors": [{"code": 11000}, {"code": 11000}], "writeConcernErrors": []}
@@ -39,13 +41,15 @@ MEANINGS = {
     "duplicate": (vendor.DuplicateKeyError(SECRET, 11000), Duplicate),
     "bulk_duplicates": (vendor.BulkWriteError(ALL_DUPLICATES), Duplicate),
     "bulk_never": (vendor.BulkWriteError(ONE_NEVER), Unstorable),
-    "bulk_other": (vendor.BulkWriteError(ONE_OTHER), StoreError),
+    "bulk_other": (vendor.BulkWriteError(ONE_OTHER), StoreRefused),
     "not_valid": (vendor.WriteError(SECRET, 121), Unstorable),
     "too_deep": (vendor.OperationFailure(SECRET, 15), Unstorable),
     "too_deep_here": (RecursionError(SECRET), Unstorable),
-    "over_quota": (vendor.OperationFailure(SECRET, 8000), StoreError),
-    "conflict": (vendor.WriteError(SECRET, 112), StoreError),
-    "forbidden": (vendor.OperationFailure(SECRET, 13), StoreError),
+    "over_quota": (vendor.OperationFailure(SECRET, 8000), StoreRefused),
+    "conflict": (vendor.WriteError(SECRET, 112), StoreRefused),
+    "forbidden": (vendor.OperationFailure(SECRET, 13), StoreRefused),
+    "unheard_of": (vendor.OperationFailure(SECRET, 31_415), StoreRefused),
+    "wrong_command": (vendor.OperationFailure(SECRET, 9), StoreError),
     "too_large": (vendor.DocumentTooLarge(SECRET), SessionTooLarge),
     "not_bson": (InvalidDocument(SECRET), Unstorable),
     "wide_int": (OverflowError(SECRET), Unstorable),
@@ -65,6 +69,24 @@ async def test_each_failure_has_exactly_one_meaning_and_none_of_the_drivers_word
     assert "s3cret" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("codes", "tries"),
+    [
+        ({112}, 12),
+        ({8000, 14031}, 12),
+        ({1}, 3),
+        ({112, 31_415}, 3),
+        ({None}, 3),
+        ({9}, 0),
+        (set(), 0),
+    ],
+    ids=["conflict", "full", "internal", "mixed", "no code", "never", "none of the server's"],
+)
+def test_a_refusal_is_tried_as_often_as_its_codes_say(codes, tries):
+    """C156"""
+    assert tries_of(codes) == tries
 
 
 @pytest.mark.parametrize(

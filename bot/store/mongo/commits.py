@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from pymongo.asynchronous.collection import AsyncCollection
 
-from bot.errors import SessionGone, StoreUnavailable, Uncertain
+from bot.errors import SessionGone, StoreRefused, StoreUnavailable, Uncertain
 from bot.owner import Owner
 from bot.session import ClosedTurn, Session
 from bot.store import turn_documents
@@ -65,14 +64,19 @@ class Commits:
 
         Session ids are random, so they spread the replicas' tries.
         """
+        failure = StoreUnavailable("MongoDB did not say what became of a turn.")
         for pause in self.retries.pauses:
             await asyncio.sleep(pause * (0.5 + int(session.id[:2], 16) / 256))
-            with suppress(StoreUnavailable):
+            try:
                 if await self._has(owner, session, turn) or await self._update(
                     owner, session, turn
                 ):
                     return
-        raise StoreUnavailable("MongoDB did not say what became of a turn.")
+            except StoreRefused as refused:
+                failure = refused
+            except StoreUnavailable:
+                continue
+        raise failure
 
     async def _update(self, owner: Owner, session: Session, turn: ClosedTurn) -> bool:
         where, update = queries.commit(owner, session, turn)

@@ -5,7 +5,7 @@ The pool of PyMongo Async is not fair (measured: p99 2.6 s against 0.4 s behind 
 line up here, first come first served, below the pool's size. The driver's words never pass on: they
 quote the values they failed on. What counts is whether a write may have happened: Uncertain says
 perhaps, plain StoreUnavailable says it was never sent; and whether it can ever happen: Unstorable
-says no. Of any other refusal nobody knows: rights and quotas may come back.
+says no. What the server's codes say about trying again stands in `refusals`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ from bot.errors import (
     Duplicate,
     SessionTooLarge,
     StoreError,
+    StoreRefused,
     StoreUnavailable,
     Uncertain,
     Unstorable,
 )
+from bot.store.mongo.refusals import UNSTORABLE, tries_of
 
 AT_ONCE = 16
 PROMPTLY = 5.0
@@ -50,10 +52,6 @@ to wait on.
 """
 _DUPLICATE_KEY = 11000
 _REFUSED_CREDENTIALS = (13, 18)
-_FINAL = frozenset({15, 22, 52, 56, 57, 121, 10334, 17280, 17419, 17420})
-"""The server's codes for what no document may be: nested too deep (15), broken (22), with a field
-name it does not take (52, 56, 57), not what its validator asks for (121), too large (the rest).
-"""
 
 
 @asynccontextmanager
@@ -112,7 +110,9 @@ def _translate(error: Exception) -> StoreError:
         return Duplicate()
     if _is_doubtful(error):
         return Uncertain(f"MongoDB did not answer in time ({name}).")
-    return StoreError(f"MongoDB refused a command ({_name_with_codes(error)}).")
+    refused = f"MongoDB refused a command ({_name_with_codes(error)})."
+    tries = tries_of(_codes(error) - UNSTORABLE - {_DUPLICATE_KEY})
+    return StoreRefused(refused, tries=tries) if tries else StoreError(refused)
 
 
 def _name_with_codes(error: Exception) -> str:
@@ -141,7 +141,7 @@ def _is_doubtful(error: Exception) -> bool:
 def _is_final(error: Exception) -> bool:
     """Of several documents all were written that could be: what was refused comes again in vain."""
     codes = _codes(error) - {_DUPLICATE_KEY}
-    return bool(codes) and codes <= _FINAL
+    return bool(codes) and codes <= UNSTORABLE
 
 
 def _codes(error: Exception) -> set[int | None]:
