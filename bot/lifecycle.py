@@ -10,23 +10,28 @@ Session that is missing. Neither asks the model.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.agent.answers import finish_known
+from bot.agent.attachments import files_of
 from bot.agent.previous_dialogue import describe_previous
 from bot.errors import AlreadyActive, SessionGone, StoreUnavailable, TooLate
 from bot.owner import Owner, Place
 from bot.ports import Archive, Clock, CountTokens, NewId, Question, Reply, SessionStore
-from bot.session import Lifetime, Session
+from bot.session import ClosedTurn, Lifetime, Session
 
 MAX_OPENINGS = 5
 """Tries to load or begin the active Session while others begin one at the same moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveSessions:
-    """The active Session of each Place, for a question sent there `at` some moment."""
+class ActiveSession:
+    """The active Session of an Owner in a Place, for a question sent there `at` some moment."""
 
+    owner: Owner
+    place: Place
     sessions: SessionStore
     clock: Clock
     new_id: NewId
@@ -34,37 +39,59 @@ class ActiveSessions:
     recall: CountTokens | None = None
     """Counts what the model is told of a dialogue that expired; None: it is told nothing."""
 
-    async def open(self, owner: Owner, place: Place, question: Question, reply: Reply) -> Session:
+    async def open(self, question: Question, reply: Reply) -> Session:
         """The active Session, or a new one where none is left or the question comes too late for
         it. Raises TooLate for the correction of another question.
         """
         for _ in range(MAX_OPENINGS):
-            if (found := await self.load(owner, place, question.at)) is not None:
+            if (found := await self.load(question.at)) is not None:
                 return found
             if question.replaces is not None:
                 raise TooLate
             with contextlib.suppress(AlreadyActive):  # another replica was faster: load that
-                return await self._begin(owner, place, question.at, reply)
+                return await self._begin(question.at, reply)
         raise StoreUnavailable("the active Session could neither be loaded nor begun")
 
-    async def load(self, owner: Owner, place: Place, at: datetime) -> Session | None:
+    async def load(self, at: datetime) -> Session | None:
         """The active Session; None: there is none, or `at` is too late for it."""
-        now = self.latest(at)
-        return await self.sessions.load(owner, place, at=at, now=now, lifetime=self.lifetime)
+        return await self.sessions.load(
+            self.owner, self.place, at=at, now=self.latest(at), lifetime=self.lifetime
+        )
 
-    async def reload(self, owner: Owner, session: Session, at: datetime) -> Session:
+    async def find_answered(self, update_ids: Sequence[int]) -> Session | None:
+        """The Session of any Place and status that has answered one of these updates."""
+        return await self.sessions.find_by_update_ids(self.owner, update_ids)
+
+    async def unanswered(self, question: Question, reply: Reply) -> Question | None:
+        """What of the question no Session has answered; of the rest the delivery is finished.
+
+        Where an earlier run died, its turn may be in any Session. Files are opened only for what is
+        not answered yet: a second time they may be gone, and the answer with them.
+        """
+        if not question.is_retry and not files_of(question.content):
+            return question
+        answered = await self.find_answered(question.update_ids)
+        return question if answered is None else await finish_known(answered, question, reply)
+
+    async def commit(self, session: Session, closed: ClosedTurn) -> None:
+        """Write the whole turn. Raises SessionGone, SessionTooLarge."""
+        await self.sessions.commit(self.owner, session, closed)
+
+    async def reload(self, session: Session, at: datetime) -> Session:
         """The same Session as it is stored now. Raises SessionGone where a turn has moved it on."""
-        found = await self.load(owner, session.place, at)
+        found = await self.load(at)
         if found is None or (found.id, found.revision) != (session.id, session.revision):
             raise SessionGone
         return found
 
-    async def _begin(self, owner: Owner, place: Place, at: datetime, reply: Reply) -> Session:
+    async def _begin(self, at: datetime, reply: Reply) -> Session:
         now = self.latest(at)
-        expired = await self.sessions.expire(owner, place, at=at, now=now, lifetime=self.lifetime)
-        session = Session.begin(self.new_id(), owner, place, now)
+        expired = await self.sessions.expire(
+            self.owner, self.place, at=at, now=now, lifetime=self.lifetime
+        )
+        session = Session.begin(self.new_id(), self.owner, self.place, now)
         session.previous = await self._previous(expired, at, now)
-        await self.sessions.create(owner, session)
+        await self.sessions.create(self.owner, session)
         if expired is not None and not expired.is_empty:
             await reply.notice("session_expired")
         return session

@@ -19,15 +19,15 @@ import logging
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 
-from bot.agent.answers import Answer, interrupted, late_piece
-from bot.agent.attachments import are_late, files_of
+from bot.agent.answers import Answer, finish_known, interrupted, late_piece
+from bot.agent.attachments import are_late
 from bot.agent.loop import Agent
 from bot.agent.prompt import effects_text
 from bot.aio import run_until
 from bot.compaction import Compactor
 from bot.content import text_block
 from bot.errors import PromptTooLong, SessionGone
-from bot.lifecycle import ActiveSessions
+from bot.lifecycle import ActiveSession
 from bot.owner import Owner, Place
 from bot.ports import NOTHING_USED, Clock, CountTokens, NewId, Question, Reply, Run, SessionStore
 from bot.session import ClosedTurn, Lifetime, Session
@@ -56,12 +56,6 @@ class TurnRunner:
     announces: bool = False
     """Say once, after the next answer, that a compaction has taken place."""
 
-    @property
-    def active_sessions(self) -> ActiveSessions:
-        """The Sessions that go on, by their Places."""
-        recall = self.count if self.recalls else None
-        return ActiveSessions(self.sessions, self.clock, self.new_id, self.lifetime, recall)
-
     async def answer(
         self, owner: Owner, place: Place, question: Question, reply: Reply, run: Run
     ) -> None:
@@ -69,19 +63,19 @@ class TurnRunner:
 
         Setting `run.stop` ends it early, keeping what was shown. Raises a BotError, nothing stored.
         """
-        await Turn(self, owner, place, question, reply, run).complete()
+        await Turn(self, self._active(owner, place), question, reply, run).complete()
 
-    async def resume(self, owner: Owner, question: Question, reply: Reply) -> Question | None:
-        """What of the question no Session has answered. Where an earlier run died, its turn may be
-        in any of them.
+    async def resume(
+        self, owner: Owner, place: Place, question: Question, reply: Reply
+    ) -> Question | None:
+        """What of the question no Session has answered; of the rest the delivery is finished."""
+        return await self._active(owner, place).unanswered(question, reply)
 
-        Files are opened only for what is not answered yet: a second time they may be gone, and the
-        answer with them.
-        """
-        if not question.is_retry and not files_of(question.content):
-            return question
-        committed = await self.sessions.find_by_update_ids(owner, question.update_ids)
-        return question if committed is None else await _finish_known(committed, question, reply)
+    def _active(self, owner: Owner, place: Place) -> ActiveSession:
+        recall = self.count if self.recalls else None
+        return ActiveSession(
+            owner, place, self.sessions, self.clock, self.new_id, self.lifetime, recall
+        )
 
 
 @dataclass(slots=True)
@@ -89,8 +83,7 @@ class Turn:
     """One turn in progress: what it was given, and what has come of it so far."""
 
     runner: TurnRunner
-    owner: Owner
-    place: Place
+    active: ActiveSession
     question: Question
     reply: Reply
     run: Run
@@ -123,19 +116,17 @@ class Turn:
 
     async def load(self) -> bool:
         """Find the active Session and what is to be answered in it; False: nothing is left."""
-        unanswered = await self.runner.resume(self.owner, self.question, self.reply)
+        unanswered = await self.active.unanswered(self.question, self.reply)
         if unanswered is None:
             return False
         opening = self.runner.agent.attachments.resolve(
-            self.owner, unanswered, self.reply, self.run.record
+            self.active.owner, unanswered, self.reply, self.run.record
         )
         self.asked = await run_until(self.run.stop, opening) or unanswered
         if not self.asked.content:
             return False
-        session = await self.runner.active_sessions.open(
-            self.owner, self.place, self.asked, self.reply
-        )
-        fresh = await _finish_known(session, self.asked, self.reply)
+        session = await self.active.open(self.asked, self.reply)
+        fresh = await finish_known(session, self.asked, self.reply)
         if fresh is None:
             return False
         self.session, self.asked = fresh.opened_for(session), fresh.completed(session)
@@ -168,13 +159,15 @@ class Turn:
         return await self._ask_agent()
 
     def _ask_agent(self) -> Awaitable[Answer]:
-        return self.runner.agent.run(self.owner, self.session, self.asked, self.reply, self.run)
+        return self.runner.agent.run(
+            self.active.owner, self.session, self.asked, self.reply, self.run
+        )
 
     async def _make_room(self) -> bool:
         """Compact the Session now; whether it was. Raises SessionGone where it has gone on."""
-        before, asked, active = self.session, self.asked, self.runner.active_sessions
-        await self.runner.compactor.make_room(self.owner, before)
-        found = asked.opened_for(await active.reload(self.owner, before, asked.at))
+        before, asked = self.session, self.asked
+        await self.runner.compactor.make_room(self.active.owner, before)
+        found = asked.opened_for(await self.active.reload(before, asked.at))
         if found.epoch == before.epoch:
             return False
         self.session = found
@@ -187,7 +180,7 @@ class Turn:
         closed = await self._close()
         self.was_compacted = self.session.epoch > self.session.prompt.epoch
         self.run.record.require_lease()
-        await self.runner.sessions.commit(self.owner, self.session, closed)
+        await self.active.commit(self.session, closed)
         self.run.meter.add(Usage(turns=1))
         await self.run.record.effects_seen()
         log.info("committed revision %d of Session %s", self.session.revision, self.session.id)
@@ -195,7 +188,7 @@ class Turn:
     async def _close(self) -> ClosedTurn:
         session, estimator = self.session, self.runner.compactor.estimator
         closed = await self.answer.close(session, self.asked, self.runner.count)
-        at = self.runner.active_sessions.latest(self.asked.at)
+        at = self.active.latest(self.asked.at)
         closed = replace(closed, at=at, usage=self.spent + closed.usage)
         if closed.prompt.tokens:
             estimator.learn(session, closed)
@@ -207,7 +200,7 @@ class Turn:
         """Book what this run has cost, however it ended."""
         if (budget := self.runner.agent.token_budget) is not None:
             self.spent += self.run.meter.total
-            await budget.settle(self.owner, self.asked.turn, self.run.meter)
+            await budget.settle(self.active.owner, self.asked.turn, self.run.meter)
 
     async def can_restart(self) -> bool:
         """Whether the turn may begin anew, now that its Session is not what it was.
@@ -215,9 +208,8 @@ class Turn:
         An earlier run, frozen on its way here, may have woken up and committed: its answer counts.
         Or a compaction came between, and a corrected question is to be asked in what it left.
         """
-        asked, sessions = self.asked, self.runner.sessions
-        ids = asked.update_ids
-        if not asked.replaces and not await sessions.find_by_update_ids(self.owner, ids):
+        asked = self.asked
+        if not asked.replaces and not await self.active.find_answered(asked.update_ids):
             return False
         self.reply.restart()
         self.question = replace(self.question, is_retry=True)
@@ -234,12 +226,4 @@ class Turn:
 
     def compact(self) -> None:
         """Have the Session compacted in the background, where that is due."""
-        self.runner.compactor.consider(self.owner, self.session)
-
-
-async def _finish_known(session: Session, question: Question, reply: Reply) -> Question | None:
-    """What this Session has not answered yet; of what it has, only the delivery is finished."""
-    for part in question.parts:
-        if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
-            await reply.deliver(answered, turn=part.update_id)
-    return question.unknown_to(session)
+        self.runner.compactor.consider(self.active.owner, self.session)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.content import Block, Role, clean, plain_text, text_block, words
-from bot.ports import CountTokens, Question
+from bot.ports import CountTokens, Question, Reply
 from bot.session import ClosedTurn, PromptSize, Session, Task, number
 from bot.title import title
 from bot.tokens import message_tokens
@@ -79,3 +79,11 @@ def late_piece(task: Task | None) -> Answer:
 
 def _said(text: str) -> Exchange:
     return (("assistant", (text_block(clean(text)),)),)
+
+
+async def finish_known(session: Session, question: Question, reply: Reply) -> Question | None:
+    """What this Session has not answered yet; of what it has, only the delivery is finished."""
+    for part in question.parts:
+        if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
+            await reply.deliver(answered, turn=part.update_id)
+    return question.unknown_to(session)

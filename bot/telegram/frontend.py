@@ -118,9 +118,9 @@ class TelegramFrontend:
     async def _skip(self, parsed: ParsedBatch, reply: TelegramReply, _run: Run) -> None:
         question = parsed.reading().question
         if question is not None:
-            question = await self._turns.resume(
-                parsed.lane.owner, replace(question, is_retry=True), reply
-            )
+            question = replace(question, is_retry=True)
+            lane = parsed.lane
+            question = await self._turns.resume(lane.owner, lane.place, question, reply)
         if question is not None:
             await reply.notice("turn_declined")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from textwrap import dedent
 
 import pytest
 
@@ -35,6 +36,21 @@ def test_every_ceiling_is_that_of_a_measure():
 def test_a_private_word_is_found_inside_a_name(name, words):
     assert measures.split_words(name) == words
     assert measures.PRIVATE_WORDS.intersection(words)
+
+
+def test_the_owner_leaves_a_module_where_a_call_of_another_one_is_handed_it():
+    """A call of what the module defines stays inside, also by the name of a method of its own."""
+    text = """
+    class Till:
+        def pay(self, owner, thing):
+            self.count(owner)
+            find(self.owner)
+            self.shop.count(thing, whose=self.owner)
+            Till(owner).count(thing)
+
+        def count(self, owner): ...
+    """
+    assert measures.hand_overs(ast.parse(dedent(text))) == ["find", "self.shop.count"]
 
 
 def test_a_circle_of_imports_has_no_highest_floor():
