@@ -37,6 +37,7 @@
     ├── SummaryRejected            the summariser's text failed validation; nothing was changed
     └── DeliveryError
         ├── ChatUnreachable        blocked, kicked, deactivated: never try again
+        ├── TopicClosed            nobody may write there until it is opened again
         └── ChatBusy               Telegram asks to wait so many seconds
 
 The docstring is the default message. `text` is the key (in `texts/`) of the sentence the user sees;
@@ -280,6 +281,10 @@ class DeliveryError(BotError):
 
 class ChatUnreachable(DeliveryError):
     """The chat is gone or the bot is blocked there."""
+
+
+class TopicClosed(DeliveryError):
+    """The topic is closed; it may be opened again."""
 
 
 class ChatBusy(DeliveryError):

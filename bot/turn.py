@@ -141,8 +141,8 @@ class Turn:
     async def ask(self) -> None:
         """Have the agent answer; where its person stops it, what was shown is the answer."""
         answer = await run_until(self.run.stop, self._ask_with_room())
-        cost, task = self.run.meter.total, self.session.task
-        self.answer = answer or interrupted(self.reply.shown, cost, task)
+        shown, cost = self.reply.shown, self.run.meter.total
+        self.answer = answer or interrupted(shown, cost, self.session.task)
 
     async def _ask_with_room(self) -> Answer:
         """The agent's answer; room is made first, or once the prompt has proved too long."""
@@ -221,9 +221,22 @@ class Turn:
             await self.reply.deliver(self.answer.text, turn=self.asked.turn)
         if self.answer.ending:
             await self.reply.notice(f"ending_{self.answer.ending}")
+            await _tell_if_stopped(self.answer, self.asked.turn, self.reply, self.run)
         if self.was_compacted and self.runner.announces:
             await self.reply.notice("compaction_done")
 
     def compact(self) -> None:
         """Have the Session compacted in the background, where that is due."""
         self.runner.compactor.consider(self.active.owner, self.session)
+
+
+async def tell_effects(key: str, turn: int, reply: Reply, run: Run) -> None:
+    """Say what tools had done when a turn failed or was stopped; the next one shows the model."""
+    if effects := await run.record.effects(turn):
+        await run.record.keep_effects(turn)
+        await reply.notice(key, tools=", ".join(dict.fromkeys(one.tool for one in effects)))
+
+
+async def _tell_if_stopped(answer: Answer, turn: int, reply: Reply, run: Run) -> None:
+    if answer.ending == "interrupted":
+        await tell_effects("stopped_after_effects", turn, reply, run)

@@ -101,8 +101,10 @@ class Agent:
         turn = _Turn(self, context, messages, streamed, meter)
         try:
             return await turn.run()
-        except (BudgetSpent, ModelError):
-            streamed.clear()
+        except (BudgetSpent, ModelError) as failure:
+            streamed.status("")
+            if not isinstance(failure, ModelBusy):  # what broke off stays in sight, and is marked
+                streamed.clear()
             raise
 
 

@@ -45,6 +45,8 @@ _BY_STATUS: Mapping[int, type[ModelError]] = {
 }
 _INSIDE_A_STREAM = 200
 _SERVER_FAULT = 500
+_MAX_RETRY_AFTER = 3600.0
+"""Seconds. What asks for more is a mistake: then our own back-off counts."""
 _REFUSALS = {400, 415, 422, 500, 501}
 _SPENT = re.compile(r"(ramp_limit_exceeded|\w*spend_limit_reached)")
 """A rate limit that does not pass by waiting: the operator has to act."""
@@ -135,6 +137,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
             seconds = float(headers[name]) * unit
         except (KeyError, ValueError):
             continue
-        if math.isfinite(seconds) and seconds >= 0:
+        if math.isfinite(seconds) and 0 <= seconds <= _MAX_RETRY_AFTER:
             return seconds
     return None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from telegram.error import RetryAfter, TelegramError
+from telegram.error import NetworkError, RetryAfter, TelegramError
+
+
+class ServerFault(NetworkError):
+    """Telegram, or what stands before it, answered with a 5xx: the call was refused."""
 
 
 def pause_of(penalty: RetryAfter) -> timedelta:

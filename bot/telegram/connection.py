@@ -3,7 +3,7 @@ page, half a body.
 
 The library prints such a body, which may hold what people wrote, and trips over JSON that is no
 object. Here it is a NetworkError like any other break on the way: whether the request was carried
-out, nobody can say.
+out, nobody can say. A 5xx says that it was not.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ssl
 from functools import cache
 from http import HTTPStatus
+from typing import Any
 
 import httpx
 from telegram import Bot
@@ -18,6 +19,7 @@ from telegram.error import NetworkError
 from telegram.request import HTTPXRequest
 
 from bot.errors import FileGone, FileTooLarge, FileUnavailable
+from bot.telegram.api_errors import ServerFault
 from bot.telegram.wire_json import read_json
 
 POOL_SECONDS = 10
@@ -69,6 +71,13 @@ class Connection(HTTPXRequest):
         except (httpx.HTTPError, httpx.InvalidURL) as failure:
             raise FileUnavailable(f"it cannot be fetched: {type(failure).__name__}") from None
         return bytes(got)
+
+    async def do_request(self, *given: Any, **options: Any) -> tuple[int, bytes]:
+        """The status and the body of an answer. Raises ServerFault for a 5xx."""
+        code, payload = await super().do_request(*given, **options)
+        if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise ServerFault(f"status {code}")
+        return code, payload
 
     @staticmethod
     def parse_json_payload(payload: bytes) -> dict[str, object]:

@@ -11,7 +11,7 @@ from functools import partial
 
 from telegram import CallbackQuery
 
-from bot.errors import BudgetSpent, ModelError, SessionGone, SessionTooLarge, TooLate
+from bot.errors import TooLate
 from bot.ports import Batch, Question, Record, Run, State, TitlePrompt
 from bot.telegram.callbacks import callbacks
 from bot.telegram.commands import corrections
@@ -26,7 +26,7 @@ from bot.telegram.outbound.replies import TelegramReply
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
 from bot.telegram.outcomes import Outcomes
 from bot.texts import text
-from bot.turn import TurnRunner
+from bot.turn import TurnRunner, tell_effects
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,8 @@ class TelegramFrontend:
             return "dead"
         async with self._reply(parsed, run.record).show_typing(batch.turn) as reply:
             work = partial(self._answer, parsed, run, reply)
-            return await self._outcomes.of(work, parsed, reply, can_try_again=True)
+            first = partial(tell_effects, "failed_after_effects", batch.turn, reply, run)
+            return await self._outcomes.of(work, parsed, reply, first=first)
 
     async def run_command(self, batch: Batch, run: Run) -> State:
         """Carry out one command or press, or offer to answer an edited question."""
@@ -111,9 +112,6 @@ class TelegramFrontend:
         except TooLate as late:
             # Without a button: another try would come later still.
             await reply.notice(late.text)
-        except (BudgetSpent, ModelError, SessionTooLarge, SessionGone):
-            await _say_what_was_done(batch.turn, reply, run.record)
-            raise
 
     async def _skip(self, parsed: ParsedBatch, reply: TelegramReply, _run: Run) -> None:
         question = parsed.reading().question
@@ -169,15 +167,6 @@ async def _apologise(parsed: ParsedBatch, reply: TelegramReply, _run: Run) -> No
         await reply.fail("turn_buried", parsed.batch.turn)
     else:
         await reply.notice("turn_buried")
-
-
-async def _say_what_was_done(turn: int, reply: TelegramReply, record: Record) -> None:
-    """Before saying that a turn failed: what its tools did, which the next turn has to know."""
-    if effects := await record.effects(turn):
-        await record.keep_effects(turn)
-        await reply.notice(
-            "failed_after_effects", tools=", ".join(dict.fromkeys(one.tool for one in effects))
-        )
 
 
 async def _ask(effect: Effect, reply: TelegramReply, record: Record) -> None:

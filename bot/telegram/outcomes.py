@@ -36,6 +36,7 @@ from bot.texts import Language, duration, rounded
 
 log = logging.getLogger(__name__)
 
+Tell = Callable[[], Awaitable[None]]
 Work = Callable[[], Awaitable[State | None]]
 """Handles a batch; None where it is plainly done."""
 
@@ -59,13 +60,16 @@ class Outcomes:
     """How often the store refused what each of these turns needed, as far as this process knows."""
 
     async def of(
-        self, work: Work, parsed: ParsedBatch, reply: TelegramReply, *, can_try_again: bool = False
+        self, work: Work, parsed: ParsedBatch, reply: TelegramReply, *, first: Tell | None = None
     ) -> State:
-        """Do the work, and tell the person where it failed."""
+        """Do the work, and tell the person where it failed.
+
+        `first` tells what a failed turn has done; such a turn may be tried again.
+        """
         lane, language = parsed.lane, parsed.language
         if parsed.batch.claim.unreachable and lane.place.is_private:
             await self.owners.reached(lane.owner)
-        turn = parsed.batch.turn if can_try_again else None
+        turn = parsed.batch.turn if first is not None else None
         try:
             return await self._done(work, parsed.batch.turn)
         except (ChatBusy, LaneLost):
@@ -78,11 +82,15 @@ class Outcomes:
         except ChatUnreachable as gone:
             return await self._note_unreachable(lane, gone)
         except BudgetSpent as spent:
+            await _tell(first)
             return await _refuse(spent, parsed, reply, turn)
         except BotError as error:
+            await _tell(reply.keep_shown if isinstance(error, ModelBusy) else None)
+            await _tell(None if isinstance(error, DeliveryError) else first)
             return await _fail(error, language, reply, turn)
         except Exception:  # the edge: the person hears of it, the operator gets the traceback
             log.exception("failed unexpectedly")
+            await _tell(first)
             await _apologise(reply, turn, BotError.text, {})
             return "failed"
 
@@ -111,6 +119,16 @@ class Outcomes:
         if lane.place.is_private:
             await self.owners.unreachable(lane.owner, self.clock.now())
         return "refused"
+
+
+async def _tell(first: Tell | None) -> None:
+    try:
+        if first is not None:
+            await first()
+    except ChatBusy:
+        raise
+    except DeliveryError as error:
+        log.info("what a failed turn has done could not be said: %s", error)
 
 
 async def _refuse(

@@ -496,7 +496,7 @@ async def test_a_repetition_that_may_not_have_arrived_leaves_the_answer_itself_t
     anna.says("hello")
     turn = await office.batch()
     await office.answer(turn)
-    office.server.faults.next("sendMessage", Fault.dropped("after"))
+    office.server.faults.next("sendMessage", *[Fault.dropped("after")] * 2)
     await office.carry_out("run_command", await repeated(office, anna, turn.turn))
     assert office.record.uncertain() == turn.turn
 

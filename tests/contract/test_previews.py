@@ -18,7 +18,7 @@ from bot.telegram.outbound.previews import (
     KEEP_ALIVE_SECONDS,
     GrowingText,
     Preview,
-    preview_target,
+    preview_targets,
 )
 from bot.telegram.outbound.replies import TelegramReply
 from bot.telegram.outbound.splitting import Chunk
@@ -53,8 +53,8 @@ class PageServer:
 
     def preview(self, place, words):
         """Show these words, without the typing indicator, whose naps are shorter than any hold."""
-        target = preview_target(self.messages, place, TURN, self.record, None)
-        preview = Preview(target, self.messages, self.record, GrowingText([words]))
+        targets = preview_targets(self.messages, place, TURN, self.record, None)
+        preview = Preview(targets, self.messages, self.record, GrowingText([words]))
         preview.changed()
         return preview
 
@@ -138,14 +138,29 @@ async def test_a_draft_that_would_fade_is_shown_again(stage, anna):
 
 @pytest.mark.parametrize(
     "fault",
-    [
-        Fault.refused("TEXTDRAFT_PEER_INVALID"),
-        Fault.too_many(2),
-        Fault.dropped(),
-        Fault.broken(404),
-    ],
-    ids=["refused", "too many", "dropped", "unknown"],
+    [Fault.refused("TEXTDRAFT_PEER_INVALID"), Fault.broken(404), Fault.broken(500)],
+    ids=["refused", "unknown", "broken"],
 )
+@pytest.mark.parametrize("shown", [0, 1])
+async def test_where_drafts_are_refused_a_message_is_edited_for_the_rest_of_the_turn(
+    stage, anna, fault, shown
+):
+    """C143: from the first draft on, or from the second; the answer takes the message's place."""
+    stage.server.faults.next("sendMessageDraft", *[Fault.delay(0)] * shown, *[fault] * 9)
+    async with stage.reply(Place(7)).show_typing(TURN) as reply:
+        reply.grow("Herons ")
+        await stage.until(lambda: stage.calls("sendMessageDraft"))
+        for word in ("stand ", "in ", "water."):
+            reply.grow(word)
+            await stage.until(lambda word=word: word.strip() in str(anna.chat.text))
+        await reply.deliver("Herons stand in water.", turn=TURN)
+
+    assert [message.text for message in anna.chat.answers] == ["Herons stand in water."]
+    assert len(stage.calls("sendMessageDraft")) == shown + 1
+    assert stage.calls("editMessageText")
+
+
+@pytest.mark.parametrize("fault", [Fault.too_many(2)], ids=["too many"])
 async def test_after_a_failure_there_are_no_more_previews_in_this_turn_and_the_answer_comes(
     stage, anna, fault
 ):

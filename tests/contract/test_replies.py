@@ -20,6 +20,7 @@ from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.replies import TelegramReply
 from bot.telegram.outbound.splitting import Chunk
 from bot.telegram.outbound.transport import MAX_TRIES, UNREACHED_PAUSE, Transport
+from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
 pytestmark = PENALTIES_WARN
@@ -452,7 +453,9 @@ async def test_what_may_have_arrived_is_not_repeated_and_the_rest_still_goes_out
 
     ids = [shown.message_id for shown in anna.chat.answers]
     assert record.sent == [(7, ids[0]), (7, None), (7, ids[2])]
-    assert len(sends(server)) == 3
+    assert [part["text"].split()[0] for part in sends(server)[:3]] == ["one", "two", "three"]
+    assert anna.chat.answers[-1].text == text("delivery_uncertain", "en")
+    assert len(sends(server)) == 4
 
 
 async def test_a_part_that_met_a_long_penalty_is_the_first_of_the_next_run(

@@ -1,17 +1,20 @@
-"""An answer of which nobody knows whether it arrived is not sent again unasked: the next one offers
-to repeat it.
+"""C143: an answer of which nobody knows whether it arrived is not sent again unasked: a sentence at
+once, or else the next answer, offers to repeat it.
 """
 
 from __future__ import annotations
 
 import pytest
 
+from bot.errors import ChatBusy
 from bot.owner import Place
 from bot.standins.telegram.faults import Fault
+from bot.standins.telegram.rules import Refused
 from bot.store.memory.inbox import MemoryRecord
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.replies import TelegramReply
-from bot.telegram.outbound.transport import Transport
+from bot.telegram.outbound.transport import MAX_TRIES, Transport
+from bot.texts import text
 from tests.telegrams import PENALTIES_WARN, Naps, telegram
 
 pytestmark = PENALTIES_WARN
@@ -59,34 +62,54 @@ def answer(line, anna):
     return answered
 
 
+def offered(turn, language="en"):
+    return [(LABELS[language], f"repeat:{turn}")]
+
+
 @pytest.mark.parametrize("language", LABELS)
-async def test_the_next_answer_offers_to_repeat_it_and_the_one_after_does_not(
-    answer, lose, language
+async def test_a_sentence_offers_at_once_to_repeat_it_and_the_next_answer_does_not(
+    answer, lose, anna, language
 ):
     lose()
-    assert await answer(1) == [[]]
-    assert await answer(2, language=language) == [[(LABELS[language], "repeat:1")]]
+    assert await answer(1, language=language) == [[], offered(1, language)]
+    assert anna.chat.answers[-1].text == text("delivery_uncertain", language)
+    assert await answer(2) == [[]]
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+async def test_the_sentence_stands_behind_the_last_part(answer, line, lost):
+    faults = [Fault.delay(0), Fault.delay(0)]
+    faults[lost] = Fault.dropped("after")
+    line[0].faults.next("sendMessage", *faults)
+    assert await answer(1, TWO_PARTS) == [[], [], offered(1)]
+
+
+async def test_where_the_sentence_may_be_lost_too_the_next_answer_offers_to_repeat_it(answer, lose):
+    lose(2)
+    assert await answer(1) == [[], offered(1)]
+    assert await answer(2, TWO_PARTS) == [[], offered(1)]
     assert await answer(3) == [[]]
 
 
-async def test_the_rest_of_the_same_answer_offers_nothing(answer, lose):
-    lose()
-    assert await answer(1, TWO_PARTS) == [[], []]
-
-
-async def test_the_offer_stands_under_the_last_part(answer, lose):
-    lose()
+async def test_the_latest_uncertain_answer_is_the_one_that_is_offered(answer, lose):
+    lose(4)
     await answer(1)
-    assert await answer(2, TWO_PARTS) == [[], [(LABELS["en"], "repeat:1")]]
-
-
-async def test_an_offer_that_may_not_have_arrived_is_not_made_for_ever(answer, lose):
-    """The latest uncertain answer is the one that is offered."""
-    lose(2)
-    await answer(1)
-    assert await answer(2) == [[(LABELS["en"], "repeat:1")]]
-    assert await answer(3) == [[(LABELS["en"], "repeat:2")]]
+    assert await answer(2) == [offered(1), offered(2)]
+    assert await answer(3) == [offered(2)]
     assert await answer(4) == [[]]
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+async def test_an_answer_that_met_a_5xx_is_sent_again_and_nothing_is_offered(answer, line, status):
+    """It was refused."""
+    line[0].faults.next("sendMessage", Fault.broken(status), Fault.broken(status))
+    assert await answer(1) == [[]]
+    assert await answer(2) == [[]]
+
+
+async def test_a_5xx_that_does_not_end_leaves_the_answer_uncertain(answer, line, anna):
+    line[0].faults.next("sendMessage", *[Fault.broken(502)] * MAX_TRIES)
+    assert await answer(1) == [offered(1)]
 
 
 async def test_an_answer_that_certainly_did_not_arrive_is_sent_again_and_nothing_is_offered(
@@ -95,3 +118,21 @@ async def test_an_answer_that_certainly_did_not_arrive_is_sent_again_and_nothing
     line[0].faults.next("sendMessage", Fault.too_many(1))
     assert await answer(1) == [[]]
     assert await answer(2) == [[]]
+
+
+async def test_an_answer_to_a_closed_topic_is_kept_and_offered_when_it_is_open_again(
+    answer, line, anna
+):
+    line[0].faults.next("sendMessage", Fault.delay(0), Fault.refused("TOPIC_CLOSED"))
+    assert await answer(1, TWO_PARTS) == [[]]
+    assert await answer(2) == [offered(1)]
+
+
+async def test_while_the_token_is_refused_the_answer_waits_as_in_an_outage(
+    answer, line, anna, caplog
+):
+    line[0].faults.next("sendMessage", Fault(Refused(401, "Unauthorized")))
+    with pytest.raises(ChatBusy):
+        await answer(1)
+    assert "Telegram refuses the token" in caplog.text
+    assert await answer(1) == [[]]

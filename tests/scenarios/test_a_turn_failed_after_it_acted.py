@@ -12,6 +12,7 @@ import pytest
 from bot.standins.claude.answers import call
 from bot.standins.claude.faults import Fault
 from bot.texts import text
+from bot.turn import Turn
 from tests.scenarios.test_an_operators_own_tool import install
 
 __all__ = ["install"]
@@ -95,3 +96,56 @@ async def test_a_new_conversation_knows_nothing_of_it(state, anna, sent):
         await state.ask(anna, "Hello.")
     assert "already_done" not in json.dumps(state.requests[-1]["messages"])
     assert sent() == ["Riga"]
+
+
+async def test_a_turn_that_was_stopped_says_what_was_done_and_the_next_shows_the_model(
+    state, anna, sent
+):
+    state.claude.script(call("send_letter", {"to": "Riga"}))
+    state.claude.faults.next(Fault.stalled(after=0), when=has_results)
+    async with state.bot():
+        anna.says("Send a letter to Riga.")
+        await state.claude.until(lambda _: len(state.requests) == 2)
+        said = await state.ask(anna, "/stop", answers=3)
+        await state.ask(anna, "Did you send it?")
+
+    assert text("stopped_after_effects", "en", tools="send_letter") in said.splitlines()
+    assert "send_letter: Letter 7 went to" in json.dumps(state.requests[-1]["messages"][-1])
+    assert sent() == ["Riga"]
+
+
+async def test_a_turn_that_broke_unexpectedly_says_what_was_done(state, anna, sent, monkeypatch):
+    async def breaks(*_given):
+        raise ZeroDivisionError
+
+    state.claude.script(call("send_letter", {"to": "Riga"}), "It is on its way.", "Yes.")
+    monkeypatch.setattr(Turn, "commit", breaks)
+    async with state.bot():
+        said = await state.ask(anna, "Send a letter to Riga.", answers=2)
+        monkeypatch.undo()
+        await state.ask(anna, "Did you send it?")
+
+    assert said.splitlines() == [
+        text("failed_after_effects", "en", tools="send_letter"),
+        text("error_unexpected", "en"),
+    ]
+    assert "send_letter: Letter 7 went to" in json.dumps(state.requests[-1]["messages"][-1])
+
+
+async def test_words_that_were_shown_and_lost_with_the_last_try_are_kept_and_marked(state, anna):
+    """C143, C146: with a button that tries it again."""
+    state.claude.faults.next(*[Fault.dropped(after=6)] * 4)
+    state.claude.script("Herons stand in shallow water and wait for fish all day long.")
+    async with state.bot():
+        said = await state.ask(anna, "Tell me about herons.", answers=2)
+        kept, apology = said.rsplit("\n", 1)
+        assert kept.startswith("Herons")
+        assert kept.endswith(text("ending_interrupted", "en"))
+        assert apology == text("error_model_busy", "en")
+        anna.presses("Try again")
+        await state.telegram.until(lambda: anna.chat.answers[-1].text.endswith("day long."))
+
+    assert [message["role"] for message in state.session(anna.id)["messages"]] == [
+        "user",
+        "assistant",
+    ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from telegram.error import ChatMigrated, Forbidden, TelegramError
 
-from bot.errors import ChatUnreachable, DeliveryError
+from bot.errors import ChatUnreachable, DeliveryError, TopicClosed
 from bot.telegram.api_errors import reason_of
 from bot.telegram.outbound.splitting import Chunk
 
@@ -17,7 +17,6 @@ UNREACHABLE = (
     "not enough rights",
     "have no rights",
     "chat_write_forbidden",
-    "topic_closed",
 )
 """400s that say the same as a 403: nobody will read this, however often it is sent."""
 
@@ -38,6 +37,8 @@ def repair(outgoing: Outgoing, refusal: TelegramError) -> Outgoing:
         return replace(outgoing, chat_id=refusal.new_chat_id, thread_id=None)
     if isinstance(refusal, Forbidden) or any(sign in reason for sign in UNREACHABLE):
         raise ChatUnreachable(reason_of(refusal)) from refusal
+    if "topic_closed" in reason:
+        raise TopicClosed(reason_of(refusal)) from refusal
     if "thread not found" in reason and outgoing.thread_id is not None:
         return replace(outgoing, thread_id=None)
     if outgoing.chunk.entities:

@@ -13,7 +13,7 @@ from bot.owner import Place
 from bot.ports import Record
 from bot.telegram.outbound.chat_actions import keep_typing
 from bot.telegram.outbound.messages import Messages
-from bot.telegram.outbound.previews import GrowingText, Preview, preview_target
+from bot.telegram.outbound.previews import GrowingText, Preview, preview_targets
 
 
 class LiveAnswer:
@@ -27,20 +27,21 @@ class LiveAnswer:
         self._record = record
         self._reply_to = reply_to
         self._growing = GrowingText()
-        self._turn: int | None = None
+        self.turn: int | None = None
+        """The turn whose answer it is; None: nothing of it is shown."""
         self._preview: Preview | None = None
         self._typing: asyncio.Task[None] | None = None
 
     def begin(self, turn: int | None) -> None:
         """Show the typing indicator until `end` and, given its turn, a preview of the answer."""
         if turn is not None:
-            self._turn, self._preview = turn, self._open_preview(turn)
+            self.turn, self._preview = turn, self._open_preview(turn)
         typing = keep_typing(self._messages.transport, self._place, self._is_previewed)
         self._typing = asyncio.create_task(typing, name="typing")
 
     def _open_preview(self, turn: int) -> Preview:
-        target = preview_target(self._messages, self._place, turn, self._record, self._reply_to)
-        preview = Preview(target, self._messages, self._record, self._growing)
+        targets = preview_targets(self._messages, self._place, turn, self._record, self._reply_to)
+        preview = Preview(targets, self._messages, self._record, self._growing)
         if self._place.is_private:
             self._messages.drafts[self._place] = preview.changed
         return preview
@@ -81,7 +82,7 @@ class LiveAnswer:
         if self._preview is None or self._growing.pieces:
             return None
         await self._preview.settled()
-        return self._turn
+        return self.turn
 
     def _show_change(self) -> None:
         if self._preview is not None:

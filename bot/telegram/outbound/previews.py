@@ -1,9 +1,9 @@
 """An answer while it grows: a draft in a private chat, a message that is edited in a group.
 
 A preview is a courtesy. It is painted beside the turn and never delays it, not faster than Telegram
-likes, and after the first failure no more in this turn; the answer itself is sent by others, when
-it is committed. What is being painted when the preview ends is finished first, so that no preview
-comes after the answer.
+likes. Where drafts are refused, messages are edited for the rest of the turn; after any other
+failure nothing more is shown. The answer itself is sent by others, when it is committed. What is
+being painted when the preview ends is finished first, so that no preview comes after the answer.
 
 While a tool runs, a few words after the text say what is being done; they are no part of the
 answer.
@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.aio import cancel_and_wait, run_until
-from bot.errors import BotError
+from bot.errors import BotError, ChatBusy, ChatUnreachable, DeliveryError
 from bot.owner import Place
 from bot.ports import Record
 from bot.telegram.outbound.formatting import chunks_of
@@ -131,12 +131,13 @@ class Preview:
 
     def __init__(
         self,
-        target: PreviewTarget,
+        targets: Sequence[PreviewTarget],
         messages: Messages,
         record: Record,
         growing: GrowingText,
     ) -> None:
-        self._target = target
+        """Each of the targets takes the place of the one before once that is refused."""
+        self._target, *self._others = targets
         self._messages = messages
         self._record = record
         self._growing = growing
@@ -171,12 +172,25 @@ class Preview:
         try:
             await self._pause(FIRST_SECONDS)
             while not self._over.is_set():
-                await self._pause(await self._render_once())
+                try:
+                    await self._pause(await self._render_once())
+                except DeliveryError as refusal:
+                    self._change_target(refusal)
+                    continue
                 await run_until(self._over, self._news())
         except BotError as failure:
             log.info("no more previews in this turn: %s", failure)
         finally:
             self.is_seen = False
+
+    def _change_target(self, refusal: DeliveryError) -> None:
+        """Go on elsewhere where one kind of preview is refused. Raises `refusal` where none is
+        left.
+        """
+        if not self._others or isinstance(refusal, ChatBusy | ChatUnreachable):
+            raise refusal
+        log.info("another kind of preview in this turn: %s", refusal)
+        self._target = self._others.pop(0)
 
     async def _render_once(self) -> float:
         """Show what there is; the seconds until the next look."""
@@ -217,13 +231,12 @@ def _with_status(words: tuple[Chunk, ...], status: str, *, apart: bool) -> tuple
     return (*words, Chunk(status)) if apart else words
 
 
-def preview_target(
+def preview_targets(
     messages: Messages, place: Place, turn: int, record: Record, reply_to: int | None
-) -> PreviewTarget:
-    """What a preview can be shown on in this place."""
-    if place.is_private:
-        return DraftTarget(messages, place, turn)
-    return MessageTarget(messages, place, turn, record, reply_to)
+) -> Sequence[PreviewTarget]:
+    """What a preview can be shown on in this place, best first."""
+    edited = MessageTarget(messages, place, turn, record, reply_to)
+    return (DraftTarget(messages, place, turn), edited) if place.is_private else (edited,)
 
 
 def _now() -> float:

@@ -10,12 +10,13 @@ notice is our own sentence and is sent literally; only the model's text is Markd
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Self
 
 from telegram import ForceReply, InlineKeyboardMarkup
 
+from bot.errors import TopicClosed
 from bot.owner import Place
 from bot.ports import Record
 from bot.telegram.outbound.buttons import REPEAT, RETRY, button_below
@@ -24,6 +25,7 @@ from bot.telegram.outbound.live_answer import LiveAnswer
 from bot.telegram.outbound.messages import Messages
 from bot.telegram.outbound.parts import Parts
 from bot.telegram.outbound.splitting import Chunk, split
+from bot.telegram.outbound.undelivered import keep_for_later, offer_repeat
 from bot.texts import Language, text
 
 
@@ -114,11 +116,34 @@ class TelegramReply:
         chunks = await chunks_of(markdown) or split(text("error_empty_answer", self._language))
         await self._live.end()
         async with self._messages.transport.chat_lock(self._place):
-            for chunk in chunks[self._record.parts_sent(turn) :]:
-                uncertain = self._uncertain_before(turn) if chunk is chunks[-1] else None
-                if await self._send_part(chunk, turn, uncertain) is None:
-                    await self._record.mark_uncertain(again or turn)
+            try:
+                await self._send_parts(chunks, turn, again or turn)
+            except TopicClosed as closed:
+                await keep_for_later(self._record, again or turn, closed)
+
+    async def keep_shown(self) -> None:
+        """Keep the words of an answer that will not be finished, marked as such."""
+        if not (words := self.shown.strip()) or (turn := self._live.turn) is None:
+            return
+        self._live.restart()
+        await self._live.end()
+        chunks = await chunks_of(f"{words}\n\n{text('ending_interrupted', self._language)}")
+        async with self._messages.transport.chat_lock(self._place):
+            for at, chunk in enumerate(chunks):
+                if await self._parts.put_into_preview(turn, at, chunk, None) is None:
+                    await self._parts.send(chunk, None)
             await self._parts.delete_previews(turn, len(chunks))
+            await self._record.previewed(turn)
+
+    async def _send_parts(self, chunks: Sequence[Chunk], turn: int, answered: int) -> None:
+        """Send what was not sent yet; `answered` is the turn whose answer it is."""
+        for chunk in chunks[self._record.parts_sent(turn) :]:
+            uncertain = self._uncertain_before(turn) if chunk is chunks[-1] else None
+            if await self._send_part(chunk, turn, uncertain) is None:
+                await self._record.mark_uncertain(answered)
+        await self._parts.delete_previews(turn, len(chunks))
+        if self._record.uncertain() == answered:
+            await offer_repeat(self._parts, self._language, self._record, answered)
 
     async def _send_part(self, chunk: Chunk, turn: int, uncertain: int | None) -> int | None:
         """Send one part, with a button that repeats the answer of the uncertain turn, if any.
@@ -138,8 +163,7 @@ class TelegramReply:
 
     def _uncertain_before(self, turn: int) -> int | None:
         """The earlier turn whose answer may not have arrived."""
-        uncertain = self._record.uncertain()
-        return None if uncertain == turn else uncertain
+        return None if (found := self._record.uncertain()) == turn else found
 
     async def _say_part(self, chunk: Chunk, markup: InlineKeyboardMarkup | None = None) -> None:
         self._record.require_lease()  # without it another worker speaks in this lane

@@ -4,8 +4,8 @@ translated into our errors.
 What Telegram refuses is repaired and sent again: formatting it cannot parse, a deleted topic, a
 group that was migrated. A 429 delays its own chat and no other; a preview is not worth a wait and
 goes out only where there is room. A call is repeated only when it cannot have arrived: Telegram has
-no idempotency key, so after an unclear failure a second try might send a copy. Tries and waiting
-are bounded.
+no idempotency key, so after an unclear failure a second try might send a copy. A 5xx is a refusal
+until the tries are spent; a refused token is an outage. Tries and waiting are bounded.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from telegram.error import (
     BadRequest,
     ChatMigrated,
     Forbidden,
+    InvalidToken,
     NetworkError,
     RetryAfter,
     TelegramError,
@@ -31,7 +32,7 @@ from telegram.error import (
 
 from bot.errors import ChatBusy, DeliveryError, StoreError
 from bot.owner import Place
-from bot.telegram.api_errors import pause_of, reason_of
+from bot.telegram.api_errors import ServerFault, pause_of, reason_of
 from bot.telegram.outbound.errors import Outgoing, repair
 from bot.telegram.outbound.limiter import Limiter
 
@@ -113,8 +114,12 @@ class Transport:
                     raise busy from penalty
             except (BadRequest, Forbidden, ChatMigrated) as refusal:
                 outgoing = await self._repair(outgoing, refusal)
+            except InvalidToken as refusal:
+                log.error("TELEGRAM_BOT_TOKEN: Telegram refuses the token; trying again later")  # noqa: TRY400 - one line is enough
+                raise ChatBusy(UNREACHED_PAUSE.total_seconds()) from refusal
             except NetworkError as failure:
-                if not is_idempotent and not isinstance(failure.__cause__, NOT_SENT):
+                is_last_refused = isinstance(failure, ServerFault) and tries == MAX_TRIES - 1
+                if not is_idempotent and (is_last_refused or _may_have_arrived(failure)):
                     log.warning("delivery is uncertain, not repeated: %s", reason_of(failure))
                     return None
                 await self.sleep(min(2**tries / 2, MAX_BACKOFF_SECONDS))
@@ -179,3 +184,8 @@ class Transport:
         if pause := self.limiter.reserve(chat_id):
             await self.sleep(pause)
         return remaining
+
+
+def _may_have_arrived(failure: NetworkError) -> bool:
+    """Whether nobody can know; a 5xx says no, though not for ever."""
+    return not isinstance(failure, ServerFault) and not isinstance(failure.__cause__, NOT_SENT)
