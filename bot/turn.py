@@ -19,7 +19,7 @@ import logging
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 
-from bot.agent.answers import Answer, finish_known, interrupted, late_piece
+from bot.agent.answers import Answer, finish_known, interrupted, late_piece, tell_effects
 from bot.agent.attachments import are_late
 from bot.agent.loop import Agent
 from bot.agent.prompt import effects_text
@@ -221,22 +221,11 @@ class Turn:
             await self.reply.deliver(self.answer.text, turn=self.asked.turn)
         if self.answer.ending:
             await self.reply.notice(f"ending_{self.answer.ending}")
-            await _tell_if_stopped(self.answer, self.asked.turn, self.reply, self.run)
+        if self.answer.ending == "interrupted":
+            await tell_effects("stopped_after_effects", self.asked.turn, self.reply, self.run)
         if self.was_compacted and self.runner.announces:
             await self.reply.notice("compaction_done")
 
     def compact(self) -> None:
         """Have the Session compacted in the background, where that is due."""
         self.runner.compactor.consider(self.active.owner, self.session)
-
-
-async def tell_effects(key: str, turn: int, reply: Reply, run: Run) -> None:
-    """Say what tools had done when a turn failed or was stopped; the next one shows the model."""
-    if effects := await run.record.effects(turn):
-        await run.record.keep_effects(turn)
-        await reply.notice(key, tools=", ".join(dict.fromkeys(one.tool for one in effects)))
-
-
-async def _tell_if_stopped(answer: Answer, turn: int, reply: Reply, run: Run) -> None:
-    if answer.ending == "interrupted":
-        await tell_effects("stopped_after_effects", turn, reply, run)

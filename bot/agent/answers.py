@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.content import Block, Role, clean, plain_text, text_block, words
-from bot.ports import CountTokens, Question, Reply
+from bot.ports import CountTokens, Question, Reply, Run
 from bot.session import ClosedTurn, PromptSize, Session, Task, number
 from bot.title import title
 from bot.tokens import message_tokens
@@ -87,3 +87,10 @@ async def finish_known(session: Session, question: Question, reply: Reply) -> Qu
         if session.knows(part.update_id) and (answered := session.answer_to(part.update_id)):
             await reply.deliver(answered, turn=part.update_id)
     return question.unknown_to(session)
+
+
+async def tell_effects(key: str, turn: int, reply: Reply, run: Run) -> None:
+    """Say what tools had done when a turn failed or was stopped; the next one shows the model."""
+    if effects := await run.record.effects(turn):
+        await run.record.keep_effects(turn)
+        await reply.notice(key, tools=", ".join(dict.fromkeys(one.tool for one in effects)))

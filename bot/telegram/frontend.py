@@ -11,6 +11,7 @@ from functools import partial
 
 from telegram import CallbackQuery
 
+from bot.agent.answers import tell_effects
 from bot.errors import TooLate
 from bot.ports import Batch, Question, Record, Run, State, TitlePrompt
 from bot.telegram.callbacks import callbacks
@@ -26,7 +27,7 @@ from bot.telegram.outbound.replies import TelegramReply
 from bot.telegram.outbound.throttled_notices import ThrottledNotices
 from bot.telegram.outcomes import Outcomes
 from bot.texts import text
-from bot.turn import TurnRunner, tell_effects
+from bot.turn import TurnRunner
 
 log = logging.getLogger(__name__)
 
