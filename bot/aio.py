@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from enum import Enum, auto
+from typing import Any, Final, Literal, TypeVar
 
 T = TypeVar("T")
 
 
-async def run_until(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
-    """The result of `work`, or None when `stop` was set first; the work is then cancelled and has
-    ended.
+class Stop(Enum):
+    """The type of `STOPPED`."""
+
+    STOPPED = auto()
+
+
+STOPPED: Final = Stop.STOPPED
+"""Returned by `run_until` instead of a result, which may itself be None."""
+
+
+async def run_until(stop: asyncio.Event, work: Awaitable[T]) -> T | Literal[Stop.STOPPED]:
+    """Return the result of `work`, or STOPPED when `stop` was set first.
+
+    Stopped work is cancelled, and has ended when this returns.
     """
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        return working.result() if working.done() else None
+        return working.result() if working.done() else STOPPED
     finally:
         await cancel_and_wait(working, stopping)
 

@@ -23,7 +23,7 @@ from bot.agent.answers import Answer, finish_known, interrupted, late_piece, tel
 from bot.agent.attachments import are_late
 from bot.agent.loop import Agent
 from bot.agent.prompt import effects_text
-from bot.aio import run_until
+from bot.aio import STOPPED, run_until
 from bot.compaction import Compactor
 from bot.content import text_block
 from bot.errors import PromptTooLong, SessionGone
@@ -119,10 +119,10 @@ class Turn:
         unanswered = await self.active.unanswered(self.question, self.reply)
         if unanswered is None:
             return False
-        opening = self.runner.agent.attachments.resolve(
-            self.active.owner, unanswered, self.reply, self.run.record
-        )
-        self.asked = await run_until(self.run.stop, opening) or unanswered
+        owner, attachments = self.active.owner, self.runner.agent.attachments
+        opening = attachments.resolve(owner, unanswered, self.reply, self.run.record)
+        resolved = await run_until(self.run.stop, opening)
+        self.asked = unanswered if resolved is STOPPED else resolved
         if not self.asked.content:
             return False
         session = await self.active.open(self.asked, self.reply)
@@ -141,8 +141,9 @@ class Turn:
     async def ask(self) -> None:
         """Have the agent answer; where its person stops it, what was shown is the answer."""
         answer = await run_until(self.run.stop, self._ask_with_room())
-        shown, cost = self.reply.shown, self.run.meter.total
-        self.answer = answer or interrupted(shown, cost, self.session.task)
+        if answer is STOPPED:
+            answer = interrupted(self.reply.shown, self.run.meter.total, self.session.task)
+        self.answer = answer
 
     async def _ask_with_room(self) -> Answer:
         """The agent's answer; room is made first, or once the prompt has proved too long."""
