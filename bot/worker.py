@@ -43,9 +43,7 @@ class Worker:
         self._may_go_on = asyncio.Event()
 
     async def run(self, leave: asyncio.Event, *, grace_seconds: float) -> None:
-        """Serve until `leave` is set; then finish what runs within `grace_seconds`, hand back the
-        rest and return.
-        """
+        """Serve until `leave` is set; then allow `grace_seconds`, and hand back what still runs."""
         keepers = self._running.keepers(self._runner.lease_seconds)
         try:
             await run_until(leave, self._claim_lanes())

@@ -169,14 +169,16 @@ def illegal(messages: Sequence[Json]) -> str:
     return "tool_use without tool_result" if open_calls else ""
 
 
+def _is_blank(block: Json) -> bool:
+    return bool(block["type"] == "text" and not block["text"].strip())
+
+
 def _misplaced(message: Json, previous: str, open_calls: Sequence[str]) -> str:
     content = message["content"]
     results = [block["tool_use_id"] for block in content if block["type"] == "tool_result"]
     if message["role"] == previous:
         return "roles must alternate"
-    if not content or any(
-        block["type"] == "text" and not block["text"].strip() for block in content
-    ):
+    if not content or any(map(_is_blank, content)):
         return "text content blocks must be non-empty"
     if sorted(results) != sorted(open_calls):
         return "each tool_use needs one tool_result in the next message"

@@ -23,6 +23,8 @@ from bot.own_tags import escape_tags
 
 log = logging.getLogger(__name__)
 
+NO_CALLS_LEFT = "No further tool calls are possible in this answer. Answer with what you have."
+REPEATED_CALL = "This call was made before with the same arguments. Stop calling it."
 NOT_WHOLE = (
     "The arguments were not one whole JSON object, so nothing was done. Call the tool "
     "again with all of them."
@@ -50,11 +52,7 @@ class ToolRunner:
     async def answer(
         self, calls: Sequence[ToolUse], malformed: AbstractSet[str] = frozenset()
     ) -> tuple[ToolResult, ...]:
-        """Run the calls and return one `tool_result` for each, in their order.
-
-        Those of the ids in `malformed` are not run: what their arguments were meant to be nobody
-        can know.
-        """
+        """Return one result for each call, in their order; `malformed` ones are not run."""
         outcomes = await asyncio.gather(
             *(self._run(call, malformed) for call in calls), return_exceptions=True
         )
@@ -66,15 +64,13 @@ class ToolRunner:
         name, arguments = call["name"], call["input"]
         self._left -= 1
         if self._left < 0:
-            raise ToolFailed(
-                "No further tool calls are possible in this answer. Answer with what you have."
-            )
+            raise ToolFailed(NO_CALLS_LEFT)
         if call["id"] in malformed:
             raise ToolFailed(NOT_WHOLE)
         key = f"{name} {json.dumps(arguments, sort_keys=True)}"
         self._seen[key] += 1
         if self._seen[key] > self._limits.identical_calls:
-            raise ToolFailed("This call was made before with the same arguments. Stop calling it.")
+            raise ToolFailed(REPEATED_CALL)
         async with self._gate, asyncio.timeout(self._limits.tool_seconds):
             return await self._toolbox.run(self._context, name, arguments)
 

@@ -151,18 +151,15 @@ class Toolbox:
 
 
 async def _once(context: ToolContext, tool: Tool, arguments: BaseModel, key: str) -> str:
-    """Record the call before it acts, and what came of it; what an earlier run did is told, not
-    done again.
-    """
+    """Record the call before it acts and its result afterwards; an earlier run's is only told."""
     context.record.require_lease()
     if not await context.record.effect_begins(context.turn, tool.name, key):
         return await _earlier(context, tool.name, key)
     said: str = clean(await tool.run(context, arguments))
     try:
         await context.record.effect_ended(context.turn, tool.name, key, said[:MAX_RESULT_CHARS])
-    except (
-        StoreUnavailable
-    ) as failure:  # the model learns it all the same; only another run would not
+    except StoreUnavailable as failure:
+        # The model learns the result all the same; only another run would not.
         log.warning("turn %d: what %s did is not recorded: %s", context.turn, tool.name, failure)
     return said
 

@@ -54,11 +54,8 @@ log = logging.getLogger(__name__)
 async def open_store(settings: Settings) -> AsyncIterator[Store]:
     """The store of MONGODB_URI, once its server has answered."""
     try:
-        store = await connect(
-            settings.mongodb_uri.get_secret_value(),
-            settings.mongodb_database,
-            driver=settings.mongodb_driver,
-        )
+        uri, name = settings.mongodb_uri.get_secret_value(), settings.mongodb_database
+        store = await connect(uri, name, driver=settings.mongodb_driver)
     except StoreUnavailable as fault:
         raise StartError(str(fault)) from None
     try:

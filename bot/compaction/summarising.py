@@ -156,9 +156,7 @@ async def _asked(summariser: Summariser, data: str, meter: UsageMeter) -> Comple
 
 
 def chunks(messages: Sequence[Message], max_tokens: int) -> list[tuple[Message, ...]]:
-    """Whole turns, as many as fit into one call; a turn that is too large by itself is a chunk of
-    its own.
-    """
+    """Group whole turns, as many as fit into one call; an oversized turn stands alone."""
     found: list[tuple[Message, ...]] = []
     size = 0
     for turn in whole_turns(messages):
@@ -215,9 +213,7 @@ def transcript(previous: str, messages: Sequence[Message], said: str) -> str:
 
 
 def validated(completion: Completion, tokens: int) -> str:
-    """The summary's text, or SummaryRejected: what is cut, refused, empty or no summary must never
-    replace messages.
-    """
+    """Return the summary's text. Raises SummaryRejected where it must not replace messages."""
     text = completion.text.strip()
     if completion.stop_reason != "end_turn":
         raise SummaryRejected(f"the summariser stopped with {completion.stop_reason}")

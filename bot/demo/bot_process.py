@@ -115,9 +115,7 @@ class BotProcess:
             await self._reading
 
     async def _read(self, process: asyncio.subprocess.Process, last: deque[str]) -> None:
-        """Read the log to its end and return the last lines that are no log lines: they explain a
-        failed start.
-        """
+        """Copy the log to its end; `last` keeps the lines that explain a failed start."""
         if process.stderr is None:
             return
         with self._log.open("w", encoding="utf-8") as log:

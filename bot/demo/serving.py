@@ -26,9 +26,7 @@ UPLOAD_BYTES = 64 << 20
 async def serving(
     routes: Sequence[web.RouteDef], port: int, page: Path = PAGE
 ) -> AsyncIterator[str]:
-    """Serve while the block runs and yield the page's address; if the port is taken, use one of the
-    next, or any.
-    """
+    """Serve while the block runs; yields the page's address, on another port if it is taken."""
     app = web.Application(client_max_size=UPLOAD_BYTES, middlewares=[guard])
     app.on_response_prepare.append(protect)
     app.add_routes([*routes, *files(page)])

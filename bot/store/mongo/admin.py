@@ -23,10 +23,9 @@ async def sweep_archive(
     swept, last = 0, (0, "")
     while pairs := await _archived_after(database, calls, last, batch):
         for owner_id, session_id in sorted(pairs - await _existing(database, calls, pairs)):
+            rows = {"ownerId": owner_id, "sessionId": session_id}
             async with calls:
-                result = await database["archive"].delete_many(
-                    {"ownerId": owner_id, "sessionId": session_id}
-                )
+                result = await database["archive"].delete_many(rows)
             swept += result.deleted_count
         last = max(pairs)
     return swept

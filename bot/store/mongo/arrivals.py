@@ -52,9 +52,7 @@ class Arrivals:
         return are_new
 
     async def revise(self, edit: Entry) -> None:
-        """Put an edited message in the place of the same one in earlier entries, where those may
-        still be read.
-        """
+        """Replace a message by its edited form in the earlier entries that may still be read."""
         message = edit.update["message"]
         same = {
             "_id": {"$lt": edit.id},

@@ -91,9 +91,8 @@ class LaneLeases:
             self._let_go(claim)
             return None
         async with self._calls:
-            lane = await self._lanes.find_one(
-                {"_id": claim.lane, "fence": claim.fence}, {"arrivals": 1}
-            )
+            held = {"_id": claim.lane, "fence": claim.fence}
+            lane = await self._lanes.find_one(held, {"arrivals": 1})
         if lane is None:
             raise LaneLost
         return replace(claim, arrivals=lane["arrivals"])

@@ -19,12 +19,10 @@ log = logging.getLogger(__name__)
 
 
 async def publish(bot: Bot) -> None:
-    """Set them in every language; what fails is logged, since the bot works without."""
+    """Set the menu in every language; a failure is only logged, since the bot works without."""
     for language in LANGUAGES:
         code = None if language == "en" else language
-        menu = [
-            BotCommand(command.name, command.description(language)) for command in COMMANDS.values()
-        ]
+        menu = [BotCommand(one.name, one.description(language)) for one in COMMANDS.values()]
         operations = (
             partial(bot.set_my_commands, menu),
             partial(bot.set_my_description, text("description", language)),

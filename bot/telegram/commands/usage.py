@@ -60,11 +60,8 @@ def refusal(spent: BudgetSpent, place: Place, language: Language) -> tuple[str, 
     needed = {"needed": figure(spent.needed), "budget": figure(spent.budget)}
     if not spent.passes:
         return "error_budget_never", needed
-    return "error_budget", {
-        **needed,
-        "left": figure(spent.left),
-        **renewal(spent.budget, spent.renewed_in, language),
-    }
+    renewed = renewal(spent.budget, spent.renewed_in, language)
+    return "error_budget", {**needed, "left": figure(spent.left), **renewed}
 
 
 def renewal(budget: int, renewed_in: timedelta, language: Language) -> Mapping[str, str]:

@@ -55,9 +55,7 @@ def split(
     units: int = PART_UNITS,
     maximum: int = PART_ENTITIES,
 ) -> tuple[Chunk, ...]:
-    """The parts of `text`, in order, of at most `units` UTF-16 units and `maximum` entities
-    each.
-    """
+    """Cut `text` into parts of at most `units` UTF-16 units and `maximum` entities each."""
     offsets = [0, *accumulate(2 if sign > "\uffff" else 1 for sign in text)]
     ordered = sorted(entities, key=lambda entity: (entity.offset, -entity.length))
     source = _Source(text, _Window(ordered, maximum), offsets, units, maximum)
@@ -82,10 +80,7 @@ class _Window:
         self._near: list[MessageEntity] = []
 
     def between(self, low: int, high: int) -> list[MessageEntity]:
-        """Return those that reach into this span, in order, one too many at most.
-
-        `low` never decreases.
-        """
+        """Return those that reach into this span, one too many at most; `low` never falls."""
         self._near = [entity for entity in self._near if entity.offset + entity.length > low]
         while len(self._near) <= self._maximum and self._next < len(self._ordered):
             entity = self._ordered[self._next]

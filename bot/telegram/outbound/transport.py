@@ -171,10 +171,7 @@ class Transport:
             log.warning("the new id of a migrated group could not be stored: %s", failure)
 
     async def _wait_for_slot(self, chat_id: int, remaining: timedelta) -> timedelta:
-        """Sleep until this chat may be called; the wait that is still allowed.
-
-        Raises ChatBusy where a penalty lasts longer than that.
-        """
+        """Sleep until this chat may be called; the wait still allowed. Raises ChatBusy."""
         if penalty := self.limiter.penalty(chat_id):
             remaining -= timedelta(seconds=penalty)
             if remaining < timedelta():
