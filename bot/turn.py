@@ -126,8 +126,7 @@ class Turn:
         if not self.asked.content:
             return False
         session = await self.active.open(self.asked, self.reply)
-        fresh = await finish_known(session, self.asked, self.reply)
-        if fresh is None:
+        if (fresh := await finish_known(session, self.asked, self.reply)) is None:
             return False
         self.session, self.asked = fresh.opened_for(session), fresh.completed(session)
         await self._add_effects()
