@@ -26,7 +26,7 @@ from bot.agent.prompt import with_breakpoints
 from bot.agent.storable_content import without_dropped_servers
 from bot.agent.streamed import StreamedMessage
 from bot.errors import ModelBusy, ModelError
-from bot.ports import Completion, Request
+from bot.ports import Completion, ModelCard, Request
 from bot.ports.model import unbilled, unseen
 from bot.settings import ANTHROPIC_URL
 from bot.settings.mcp import McpServer
@@ -104,8 +104,8 @@ class Claude:
         """Close the connections."""
         await self._client.close()
 
-    async def window(self, model: str) -> int:
-        """How many tokens the model can take in, asked once at start; a common size where the
+    async def card(self, model: str) -> ModelCard:
+        """How much the model can take in and write, asked once at start; a common size where the
         server does not say.
         """
         try:
@@ -117,7 +117,7 @@ class Claude:
                 USUAL_WINDOW,
                 classify(error),
             )
-            return USUAL_WINDOW
+            return ModelCard(USUAL_WINDOW)
         if getattr(card, "lifecycle", "active") != "active":
             log.warning(
                 "%s is %s and ends on %.10s: choose another MODEL",
@@ -125,7 +125,10 @@ class Claude:
                 card.lifecycle,
                 card.retires_at,
             )
-        return getattr(card, "max_input_tokens", None) or USUAL_WINDOW
+        return ModelCard(
+            window=getattr(card, "max_input_tokens", None) or USUAL_WINDOW,
+            max_tokens=getattr(card, "max_tokens", None),
+        )
 
     async def complete(
         self,

@@ -32,6 +32,7 @@ from bot.agent.tools import Toolbox
 from bot.agent.transcriber import Transcriber
 from bot.app.installed import installed_tools
 from bot.app.measured import MeasuredModel
+from bot.app.sizes import measure_fixed, require_fit
 from bot.budget import TokenBudget
 from bot.compaction import CompactionPolicy, Compactor, Summariser
 from bot.compaction.prompt_size import PromptSizeEstimator
@@ -176,13 +177,16 @@ async def build(settings: Settings, edges: Edges) -> Parts:
     )
     estimator = PromptSizeEstimator(fixed_tokens(prompt, toolbox))
     await estimator.load(store.token_ratios, choices.models)
-    summary_window = await edges.model.window(settings.summary_model)
-    window = min([await edges.model.window(name) for name in choices.models])
+    cards = {
+        name: await edges.model.card(name) for name in {*choices.models, settings.summary_model}
+    }
+    roles = {name: persona.prompt for name, persona in choices.personas.items()}
+    require_fit(settings, await measure_fixed(prompt, toolbox, roles, count), cards)
     compactor = Compactor(
         store.sessions,
         store.archive,
-        Summariser(model, settings.summary_model, count, window=summary_window),
-        _policy(settings, window - settings.max_tokens),
+        Summariser.of(model, settings.summary_model, count, cards[settings.summary_model]),
+        _policy(settings, min(cards[name].window for name in choices.models)),
         clock,
         token_budget,
         estimator,
@@ -257,7 +261,7 @@ def _limits(settings: Settings) -> Limits:
 
 def _policy(settings: Settings, window: int) -> CompactionPolicy:
     return CompactionPolicy(
-        window=window,
+        window=window - settings.max_tokens,
         messages=settings.context_trigger_messages,
         tokens=settings.context_trigger_tokens,
         keep_messages=settings.context_keep_messages,

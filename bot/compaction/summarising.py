@@ -22,7 +22,7 @@ from bot.compaction.cutting import whole_turns
 from bot.content import plain_text
 from bot.errors import ModelError, SummaryRejected
 from bot.own_tags import escape_tags
-from bot.ports import Completion, CountTokens, Model, Request, UsageMeter
+from bot.ports import Completion, CountTokens, Model, ModelCard, Request, UsageMeter
 from bot.ports.model import unseen
 from bot.session import Message, Summary
 from bot.tokens import request_tokens
@@ -42,6 +42,11 @@ MAX_RATIO = 2.0
 """Of a model's own count of a text to our estimate, to be on the safe side."""
 FIXED_TOKENS = 500
 """What a call reads besides the transcript."""
+MAX_ANSWER_TOKENS = 4_000
+"""Far more than a summary may be long: the model may think first, and that counts."""
+MIN_CHUNK_TOKENS = 1_000
+MIN_WINDOW = MAX_ANSWER_TOKENS + FIXED_TOKENS + MAX_SUMMARY_TOKENS + MIN_CHUNK_TOKENS
+"""The smallest window in which summaries can be written."""
 _FAULT = re.compile(
     r"\s*(\{\s*\"|<|error\b|traceback\b|api error|internal server error|overloaded)", re.IGNORECASE
 )
@@ -69,9 +74,16 @@ class Summariser:
     name: str
     count: CountTokens
     window: int = 40_000
-    max_tokens: int = 4_000
-    """Far more than a summary may be long: the model may think first, and that counts."""
+    max_tokens: int = MAX_ANSWER_TOKENS
     seconds: float = 20.0
+
+    @classmethod
+    def of(cls, model: Model, name: str, count: CountTokens, card: ModelCard) -> Summariser:
+        """One that keeps within its model's card, also where its window is small."""
+        longest = min(MAX_ANSWER_TOKENS, card.max_tokens or MAX_ANSWER_TOKENS)
+        to_read = card.window - longest - FIXED_TOKENS - MAX_SUMMARY_TOKENS
+        window = min(card.window, int(to_read / CHUNK_SHARE))
+        return cls(model, name, count, window, max_tokens=longest)
 
     @property
     def chunk_tokens(self) -> int:

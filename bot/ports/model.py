@@ -38,6 +38,15 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCard:
+    """What a model's provider says of its sizes, in tokens."""
+
+    window: int
+    max_tokens: int | None = None
+    """The longest answer; None: not told."""
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """A finished call.
 

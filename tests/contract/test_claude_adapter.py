@@ -593,5 +593,6 @@ async def test_what_the_provider_runs_by_itself_is_told_while_it_runs(server, cl
 async def test_a_model_that_will_be_retired_is_told_of_at_the_start(
     server, claude, caplog, model, lines
 ):
-    assert await claude.window(model) == server.offers[model].window
+    card, offer = await claude.card(model), server.offers[model]
+    assert (card.window, card.max_tokens) == (offer.window, offer.max_answer_tokens)
     assert caplog.text.count("ends on 2027-01-22: choose another MODEL") == lines

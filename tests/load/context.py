@@ -213,7 +213,9 @@ async def ours(state: TelegramState, store: Any, look: Any) -> tuple[Costs, Cost
     same load.
     """
     bot = Bot(
-        state, store, (await state.claude.window(MODEL), await state.claude.window(SUMMARY_MODEL))
+        state,
+        store,
+        ((await state.claude.card(MODEL)).window, (await state.claude.card(SUMMARY_MODEL)).window),
     )
     whole, old, young = Costs(), Costs(), Costs()
     for _ in range(TURNS):
