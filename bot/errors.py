@@ -19,6 +19,7 @@
     │   ├── PromptTooLong          does not fit the model's window
     │   ├── ModelRefused           the model declined to answer
     │   ├── ModelMisconfigured     wrong key, unknown model, invalid request: the operator must act
+    │   │   └── ModelUnknown       the provider has no model of this name (any more)
     │   ├── FilesRefused           the model cannot take in a picture or document of the request
     │   └── EmptyAnswer            the model ended its turn without a word
     ├── BudgetSpent                the Owner's allowance for today leaves no room for a call
@@ -169,6 +170,10 @@ class ModelMisconfigured(ModelError):
     """The model's provider refuses our key, model or request."""
 
     text = "error_misconfigured"
+
+
+class ModelUnknown(ModelMisconfigured):
+    """The provider has no model of this name (any more)."""
 
 
 class FilesRefused(ModelError):

@@ -223,6 +223,8 @@ class Turn:
             await self.reply.notice(f"ending_{self.answer.ending}")
         if self.answer.ending == "interrupted":
             await tell_effects("stopped_after_effects", self.asked.turn, self.reply, self.run)
+        if self.answer.is_deputys:
+            await self.reply.notice("answered_by_deputy", name=self.answer.model)
         if self.was_compacted and self.runner.announces:
             await self.reply.notice("compaction_done")
 

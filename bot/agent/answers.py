@@ -42,6 +42,8 @@ class Answer:
     as it should.
     """
     model: str = ""
+    is_deputys: bool = False
+    """Whether `model` answered in place of another one that was overloaded or out of reach."""
 
     async def close(self, session: Session, question: Question, count: CountTokens) -> ClosedTurn:
         """The whole turn, ready to be committed to `session`."""

@@ -25,7 +25,7 @@ from bot.agent.model_failures import FAILURES, classify, is_unbilled
 from bot.agent.prompt import with_breakpoints
 from bot.agent.storable_content import without_dropped_servers
 from bot.agent.streamed import StreamedMessage
-from bot.errors import ModelBusy, ModelError
+from bot.errors import ModelBusy, ModelError, ModelMisconfigured
 from bot.ports import Completion, ModelCard, Request
 from bot.ports.model import unbilled, unseen
 from bot.settings import ANTHROPIC_URL
@@ -104,26 +104,22 @@ class Claude:
         """Close the connections."""
         await self._client.close()
 
-    async def card(self, model: str) -> ModelCard:
+    async def card(self, model: str, setting: str = "MODEL") -> ModelCard:
         """How much the model can take in and write, asked once at start; a common size where the
         server does not say.
         """
         try:
             card = await self._client.models.retrieve(model, timeout=CARD_SECONDS)
         except FAILURES as error:
-            log.info(
-                "the window of %s is not known, taken for %d tokens: %s",
-                model,
-                USUAL_WINDOW,
-                classify(error),
-            )
+            _log_unknown_card(model, setting, classify(error))
             return ModelCard(USUAL_WINDOW)
         if getattr(card, "lifecycle", "active") != "active":
             log.warning(
-                "%s is %s and ends on %.10s: choose another MODEL",
+                "%s is %s and ends on %.10s: choose another %s",
                 model,
                 card.lifecycle,
                 card.retires_at,
+                setting,
             )
         return ModelCard(
             window=getattr(card, "max_input_tokens", None) or USUAL_WINDOW,
@@ -191,6 +187,18 @@ class Claude:
             # What answered stood in the provider's way, so the call never arrived.
             raise ModelBusy(NOTHING_CAME, usage=Usage())
         return events
+
+
+def _log_unknown_card(model: str, setting: str, failure: ModelError) -> None:
+    level = logging.WARNING if isinstance(failure, ModelMisconfigured) else logging.INFO
+    log.log(
+        level,
+        "%s: the window of %s is taken for %d tokens: %s",
+        setting,
+        model,
+        USUAL_WINDOW,
+        failure,
+    )
 
 
 def _credential(endpoint: Endpoint) -> Mapping[str, str | anthropic.Omit] | None:

@@ -23,7 +23,7 @@ from bot.agent.limits import Limits, Pauses
 from bot.agent.model_call import ModelCaller
 from bot.agent.preferences import PreferenceOptions
 from bot.agent.prompt import NOTHING_ADDED, STOPPED, Prompt, render
-from bot.agent.storable_content import settled
+from bot.agent.storable_content import settled, without_thinking
 from bot.agent.streaming import StreamedText
 from bot.agent.tool_runner import ToolRunner
 from bot.agent.tools import TaskSlot, Toolbox, ToolContext
@@ -93,6 +93,11 @@ class Agent:
             )
         return await agent.answer(context, without_files(messages), reply, run.meter)
 
+    def deputies(self) -> Sequence[str]:
+        """The models that answer in place of one that is overloaded or out of reach, in order."""
+        models = self.choices.models if self.choices else ()
+        return [model for model in models if model != self.prompt.model]
+
     async def answer(
         self, context: ToolContext, messages: list[WireMessage], reply: Reply, meter: UsageMeter
     ) -> Answer:
@@ -134,6 +139,8 @@ class _Turn:
         self.messages = messages
         self.opening = len(messages)
         self.streamed = streamed
+        self.prompt = agent.prompt
+        self.deputies = agent.deputies()
         self.calls = ToolRunner(agent.toolbox, context, agent.limits)
         self.meter = meter
         self.prompt_tokens = 0
@@ -189,13 +196,27 @@ class _Turn:
         return "limit"
 
     async def ask(self, tool_choice: Literal["auto", "none"]) -> Completion:
-        agent = self.agent
-        request = agent.prompt.request(
-            self.context.owner, tuple(self.messages), agent.toolbox.specs, tool_choice
-        )
-        completion = await self.caller.ask(request)
+        try:
+            completion = await self.caller.ask(self.request(tool_choice))
+        except ModelBusy as failure:
+            self.change_model(failure)
+            return await self.ask(tool_choice)
         self.prompt_tokens = completion.usage.tokens
         return completion
+
+    def request(self, tool_choice: Literal["auto", "none"]) -> Request:
+        specs = self.agent.toolbox.specs
+        return self.prompt.request(self.context.owner, tuple(self.messages), specs, tool_choice)
+
+    def change_model(self, failure: ModelBusy) -> None:
+        """Have the next model go on in this turn. Raises `failure` where none is left."""
+        if not self.deputies:
+            raise failure
+        deputy, *self.deputies = self.deputies
+        log.warning("turn %d: %s goes on: %s", self.context.turn, deputy, failure)
+        self.prompt = replace(self.prompt, model=deputy)
+        self.streamed.take_back()
+        self.messages[self.opening :] = without_thinking(self.exchange)
 
     def watch(self, tool: str) -> None:
         """The provider runs a tool of its own: the person sees that until words follow."""
@@ -232,6 +253,13 @@ class _Turn:
         if not closed or not words(closed[-1][1]):
             self.say([text_block(STOPPED if ending else NOTHING_ADDED)])
             closed = settled(self.exchange)
-        task, model = self.context.slot.task, self.agent.prompt.model
-        notice = "nothing" if fell_silent else ending
-        return Answer(closed, text, self.meter.total, self.prompt_tokens, task, notice, model)
+        return Answer(
+            exchange=closed,
+            text=text,
+            usage=self.meter.total,
+            prompt_tokens=self.prompt_tokens,
+            task=self.context.slot.task,
+            ending="nothing" if fell_silent else ending,
+            model=self.prompt.model,
+            is_deputys=self.prompt.model != self.agent.prompt.model,
+        )

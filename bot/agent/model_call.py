@@ -57,6 +57,13 @@ class ModelCaller:
                 )
             except ModelError as error:
                 self.meter.break_off(error.usage)
+                log.warning(
+                    "turn %d: %s (MODEL, MODELS), try %d: %s",
+                    self.context.turn,
+                    request.model,
+                    attempt,
+                    error,
+                )
                 await self._wait(attempt, error)
             else:
                 self.meter.end(completion.usage)
@@ -86,5 +93,4 @@ class ModelCaller:
         pause = self.pauses.before(attempt + 1, error.retry_after)
         if asyncio.get_running_loop().time() + pause >= self.deadline:
             raise error
-        log.warning("turn %d: try %d of a model call failed: %s", self.context.turn, attempt, error)
         await self.pauses.sleep(pause)

@@ -14,7 +14,14 @@ import aiohttp
 import anthropic
 import httpx2
 
-from bot.errors import FilesRefused, ModelBusy, ModelError, ModelMisconfigured, PromptTooLong
+from bot.errors import (
+    FilesRefused,
+    ModelBusy,
+    ModelError,
+    ModelMisconfigured,
+    ModelUnknown,
+    PromptTooLong,
+)
 from bot.usage import Usage
 
 FAILURES = (
@@ -35,9 +42,10 @@ _BY_TYPE: Mapping[str, type[ModelError]] = {
     "authentication_error": ModelMisconfigured,
     "billing_error": ModelMisconfigured,
     "permission_error": ModelMisconfigured,
-    "not_found_error": ModelMisconfigured,
+    "not_found_error": ModelUnknown,
 }
 _BY_STATUS: Mapping[int, type[ModelError]] = {
+    404: ModelUnknown,
     408: ModelBusy,
     409: ModelBusy,
     413: PromptTooLong,
@@ -118,10 +126,10 @@ def _kind(error: anthropic.APIStatusError) -> type[ModelError]:
         and _OF_A_FILE.search(error.api_message or "")
     ):
         return FilesRefused
-    if kind is ModelMisconfigured and _TOO_LONG.search(error.api_message or ""):
+    if issubclass(kind, ModelMisconfigured) and _TOO_LONG.search(error.api_message or ""):
         return PromptTooLong
     is_passing = error.response.headers.get("x-should-retry") == "true"
-    return ModelBusy if is_passing and kind is ModelMisconfigured else kind
+    return ModelBusy if is_passing and issubclass(kind, ModelMisconfigured) else kind
 
 
 def _code(value: object) -> str:

@@ -28,6 +28,7 @@ from bot.content import (
 from bot.own_tags import escape_tags
 
 MAX_NAME_CHARS = 64
+_THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 LOOKED_UP = "(looked something up)"
 _HOST = re.compile(r"[\w.-]{1,253}")
 _ODD_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
@@ -137,3 +138,15 @@ def _host(url: str) -> str:
 def _escaped(url: str) -> str:
     """A URL that cannot end its own Markdown link."""
     return quote(url, safe=":/?#@!$&'*+,;=%~-._")
+
+
+def without_thinking(messages: Sequence[WireMessage]) -> list[WireMessage]:
+    """Messages as another model takes them: what one has thought is signed for itself alone."""
+    kept: list[WireMessage] = [
+        {
+            "role": message["role"],
+            "content": [block for block in message["content"] if block["type"] not in _THOUGHTS],
+        }
+        for message in messages
+    ]
+    return [message for message in kept if message["content"]]

@@ -177,15 +177,18 @@ async def build(settings: Settings, edges: Edges) -> Parts:
     )
     estimator = PromptSizeEstimator(fixed_tokens(prompt, toolbox))
     await estimator.load(store.token_ratios, choices.models)
-    cards = {
-        name: await edges.model.card(name) for name in {*choices.models, settings.summary_model}
-    }
+    fields = {settings.summary_model: "SUMMARY_MODEL", **dict.fromkeys(choices.models, "MODELS")}
+    fields[settings.model] = "MODEL"
+    cards = {name: await edges.model.card(name, field) for name, field in fields.items()}
     roles = {name: persona.prompt for name, persona in choices.personas.items()}
     require_fit(settings, await measure_fixed(prompt, toolbox, roles, count), cards)
     compactor = Compactor(
         store.sessions,
         store.archive,
-        Summariser.of(model, settings.summary_model, count, cards[settings.summary_model]),
+        replace(
+            Summariser.of(model, settings.summary_model, count, cards[settings.summary_model]),
+            otherwise=settings.model,
+        ),
         _policy(settings, min(cards[name].window for name in choices.models)),
         clock,
         token_budget,

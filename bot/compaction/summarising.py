@@ -20,7 +20,7 @@ from math import ceil
 
 from bot.compaction.cutting import whole_turns
 from bot.content import plain_text
-from bot.errors import ModelError, SummaryRejected
+from bot.errors import ModelError, ModelUnknown, SummaryRejected
 from bot.own_tags import escape_tags
 from bot.ports import Completion, CountTokens, Model, ModelCard, Request, UsageMeter
 from bot.ports.model import unseen
@@ -73,6 +73,8 @@ class Summariser:
     model: Model
     name: str
     count: CountTokens
+    otherwise: str = ""
+    """The model that writes summaries where the provider has no `name` (any more)."""
     window: int = 40_000
     max_tokens: int = MAX_ANSWER_TOKENS
     seconds: float = 20.0
@@ -83,7 +85,7 @@ class Summariser:
         longest = min(MAX_ANSWER_TOKENS, card.max_tokens or MAX_ANSWER_TOKENS)
         to_read = card.window - longest - FIXED_TOKENS - MAX_SUMMARY_TOKENS
         window = min(card.window, int(to_read / CHUNK_SHARE))
-        return cls(model, name, count, window, max_tokens=longest)
+        return cls(model, name, count, window=window, max_tokens=longest)
 
     @property
     def chunk_tokens(self) -> int:
@@ -144,8 +146,23 @@ async def _folded(
 
 
 async def _asked(summariser: Summariser, data: str, meter: UsageMeter) -> Completion:
+    """Call the summariser, or the model that stands in for one that is retired."""
+    try:
+        return await _called(summariser, summariser.name, data, meter)
+    except ModelUnknown:
+        if summariser.otherwise in {"", summariser.name}:
+            raise
+        log.warning(
+            "SUMMARY_MODEL: the provider has no model %s; MODEL %s writes the summary",
+            summariser.name,
+            summariser.otherwise,
+        )
+    return await _called(summariser, summariser.otherwise, data, meter)
+
+
+async def _called(summariser: Summariser, model: str, data: str, meter: UsageMeter) -> Completion:
     request = Request(
-        model=summariser.name,
+        model=model,
         system=SUMMARISER,
         messages=[{"role": "user", "content": [{"type": "text", "text": data}]}],
         max_tokens=summariser.max_tokens,
