@@ -219,15 +219,20 @@ class Turn:
         """Send the answer, and the notices that are due."""
         if self.answer.text:
             await self.reply.deliver(self.answer.text, turn=self.asked.turn)
-        if self.answer.ending:
-            await self.reply.notice(f"ending_{self.answer.ending}")
-        if self.answer.ending == "interrupted":
-            await tell_effects("stopped_after_effects", self.asked.turn, self.reply, self.run)
-        if self.answer.is_deputys:
-            await self.reply.notice("answered_by_deputy", name=self.answer.model)
+        await _tell_how_it_ended(self.answer, self.asked.turn, self.reply, self.run)
         if self.was_compacted and self.runner.announces:
             await self.reply.notice("compaction_done")
 
     def compact(self) -> None:
         """Have the Session compacted in the background, where that is due."""
         self.runner.compactor.consider(self.active.owner, self.session)
+
+
+async def _tell_how_it_ended(answer: Answer, turn_id: int, reply: Reply, run: Run) -> None:
+    """Say what is no part of the answer: why it stops, what was done, who answered."""
+    if answer.ending:
+        await reply.notice(f"ending_{answer.ending}")
+    if answer.ending == "interrupted":
+        await tell_effects("stopped_after_effects", turn_id, reply, run)
+    if answer.is_deputys:
+        await reply.notice("answered_by_deputy", name=answer.model)
