@@ -29,6 +29,8 @@ from bot.store.mongo.validators import (
 
 DAY = 86_400
 MAX_SECONDS = 2**31 - 1
+GIVEN_UP = ("dead", "failed", "budget")
+"""The states of dead letters: entries that are not tried again unless somebody asks for it."""
 _OF_SESSIONS = "SESSION_TTL_SECONDS + SESSION_RESUME_SECONDS"
 
 
@@ -85,6 +87,7 @@ def collections(retention: Retention) -> tuple[Collection, ...]:
                 ),
                 Index("owner_recent", {"ownerId": 1, "lastActive": -1, "_id": -1}),
                 Index("place_recent", {**place, "lastActive": -1, "_id": -1}),
+                Index("by_turn", {"ownerId": 1, "turns": 1}),
                 Index(
                     "idle_ttl",
                     {"lastActive": 1},
@@ -128,6 +131,12 @@ def collections(retention: Retention) -> tuple[Collection, ...]:
             INBOX,
             (
                 Index("in_lane", {"lane": 1, "state": 1, "_id": 1}),
+                Index("of_turn", {"lane": 1, "turn": 1, "_id": 1}),
+                Index(
+                    "given_up",
+                    {"doneAt": -1, "state": 1},
+                    {"partialFilterExpression": {"state": {"$in": list(GIVEN_UP)}}},
+                ),
                 Index("expiry", {"doneAt": 1}, {"expireAfterSeconds": 2 * DAY}),
             ),
         ),

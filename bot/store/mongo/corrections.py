@@ -7,6 +7,7 @@ question of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from pymongo.asynchronous.database import AsyncDatabase
@@ -16,8 +17,9 @@ from bot.ports import Correction
 from bot.store.documents import Document
 from bot.store.mongo.driver_gate import DriverGate
 
-LOOKED_AT = 40
-"""The latest entries of a lane: a turn has up to twenty, and only the last turn is of interest."""
+LOOKED_AT = 20
+"""The latest entries of a lane: only its last turn is of interest."""
+_SHOWN = {"message": 1, "turn": 1, "kind": 1, "state": 1, "replaces": 1, "doneAt": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +30,8 @@ class MongoCorrections:
     calls: DriverGate
 
     async def of(self, lane: Lane, message_id: int) -> Correction | None:
-        ended = {"lane": lane.id, "ownerId": lane.owner.id, "state": {"$in": ["done", "offered"]}}
-        shown = {"message": 1, "turn": 1, "kind": 1, "state": 1, "replaces": 1, "doneAt": 1}
-        async with self.calls:
-            found = (
-                await self.database["inbox"]
-                .find(ended, shown)
-                .sort("_id", -1)
-                .limit(LOOKED_AT)
-                .to_list(None)
-            )
+        latest = {"lane": lane.id, "state": {"$in": ["done", "offered"]}}
+        found = await self._found(lane, latest, [("_id", -1)], LOOKED_AT)
         same = [one for one in found if one.get("message") == message_id]
         asked = next((one for one in same if one["kind"] == "content"), None)
         # An offer from before the latest answer, as that came by a retry, is of a turn that is
@@ -46,13 +40,22 @@ class MongoCorrections:
             one["state"] == "offered" and one["doneAt"] >= asked["doneAt"] for one in same
         ):
             return None
-        whole = [
-            one
-            for one in reversed(found)
-            if one["kind"] == "content" and one["turn"] == asked["turn"]
-        ]
-        before = asked.get("replaces", {"part": whole.index(asked), "of": len(whole)})
+        before = asked.get("replaces") or await self._part(lane, asked)
         return Correction(asked["turn"], before["part"], before["of"])
+
+    async def _part(self, lane: Lane, asked: Document) -> Document:
+        """Which of its turn's messages an entry is."""
+        turn = {"lane": lane.id, "turn": asked["turn"], "state": "done", "kind": "content"}
+        whole = [one["_id"] for one in await self._found(lane, turn, [("_id", 1)], 0)]
+        return {"part": whole.index(asked["_id"]), "of": len(whole)}
+
+    async def _found(
+        self, lane: Lane, where: Document, order: Sequence[tuple[str, int]], maximum: int
+    ) -> list[Document]:
+        owned = {"ownerId": lane.owner.id, **where}
+        async with self.calls:
+            cursor = self.database["inbox"].find(owned, _SHOWN).sort(order).limit(maximum)
+            return await cursor.to_list(None)
 
     async def answer_again(self, lane: Lane, edit: int, correction: Correction) -> bool:
         asked = {"state": "queued", "kind": "content", "replaces": asdict(correction)}

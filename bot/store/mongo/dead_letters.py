@@ -14,9 +14,9 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from bot.owner import Lane
 from bot.store.documents import Document, bson_datetime
+from bot.store.mongo.collections import GIVEN_UP
 from bot.store.mongo.driver_gate import DriverGate
 
-GIVEN_UP = ("dead", "failed", "budget")
 MAX_LISTED = 200
 _WAITS_AGAIN: Document = {"$set": {"state": "queued"}, "$unset": {"doneAt": "", "turn": ""}}
 REQUEUED = "requeued"

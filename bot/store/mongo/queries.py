@@ -164,8 +164,7 @@ def hand_back(claimed: Claim, seconds: float) -> Write:
 def recover(owner: Owner, update_ids: Sequence[int], unless_over: Alive | None) -> Document:
     """The Session that has committed one of these updates; sorted by `lastActive`, latest first.
 
-    Asked only after a crash, so it walks the Owner's few Sessions rather than cost each commit an
-    index. Index: `sessions.owner_recent`.
+    Index: `sessions.by_turn`.
     """
     known = {"turns": {"$in": [int(update_id) for update_id in update_ids]}}
     return owned(owner) | known | living(unless_over)
