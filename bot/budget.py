@@ -44,18 +44,12 @@ class TokenBudget:
         return self.budget is not None
 
     async def reserve(self, owner: Owner, turn: int, minimum: int, maximum: int) -> int:
-        """Reserve up to `maximum` tokens for a turn and return how many, at least `minimum`.
-
-        Raises BudgetSpent.
-        """
+        """Set aside up to `maximum` tokens for a turn, at least `minimum`; raises BudgetSpent."""
         if self.budget is None:
             return maximum
-        hold = Reservation(turn, minimum, maximum, self.keep)
-        left = (
-            await self.usage_store.reserve(owner, self.clock.now(), hold, self.budget)
-            if self.budget
-            else 0
-        )
+        wanted, left = Reservation(turn, minimum, maximum, self.keep), 0
+        if self.budget:
+            left = await self.usage_store.reserve(owner, self.clock.now(), wanted, self.budget)
         if left < minimum or not self.budget:
             raise BudgetSpent(self.budget, self.renewed_in(), minimum, left)
         return left

@@ -70,9 +70,7 @@ class LaneRunner:
             log.warning("a lane could not be handed back, its lease will run out: %s", failure)
 
     async def _serve_all(self, claim: Claim) -> float | None:
-        """None once nothing waits and the lane was given back; else in how many seconds to go
-        on.
-        """
+        """None once nothing waits and the lane is free; else in how many seconds to go on."""
         going_on: Claim | None = claim
         while going_on is not None:
             batch = await self.inbox.next(going_on)

@@ -10,11 +10,9 @@ MAX_TITLE_CODE_POINTS = 600
 
 
 def title(text: str) -> str:
-    """Name a Session after its first words, in any script; cut between words where there are
-    any.
+    """Name a Session after its first words, in any script, cut between words where there are any.
 
-    A cut never leaves half a character, and never nothing: a word, or a link, that is too long is
-    cut itself.
+    No cut leaves half a character, or nothing: a word or a link that is too long is cut itself.
     """
     line = " ".join(text.split())
     start = line[:MAX_TITLE_CODE_POINTS]

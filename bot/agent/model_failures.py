@@ -105,12 +105,8 @@ def _classify_status(error: anthropic.APIStatusError, usage: Usage | None) -> Mo
     if kind is not ModelBusy:
         return kind(message, usage=usage)
     headers = error.response.headers
-    return ModelBusy(
-        message,
-        usage=usage,
-        retry_after=_retry_after(headers),
-        at_once=headers.get("x-should-retry") != "false",
-    )
+    at_once = headers.get("x-should-retry") != "false"
+    return ModelBusy(message, usage=usage, retry_after=_retry_after(headers), at_once=at_once)
 
 
 def _kind(error: anthropic.APIStatusError) -> type[ModelError]:

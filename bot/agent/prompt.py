@@ -106,13 +106,17 @@ def render(session: Session, content: Sequence[Block], at: datetime) -> list[Wir
     messages = [_stored(message) for message in session.messages]
     task = [text_block(task_text(session.task))] if session.task else []
     messages.append({"role": "user", "content": [_sent(at), *content, *task]})
-    if session.summary:
-        summary, first = text_block(summary_text(session.summary)), messages[0]
-        messages[0] = {"role": first["role"], "content": [summary, *first["content"]]}
-    elif session.previous:
-        before, first = text_block(previous_text(session.previous)), messages[0]
-        messages[0] = {"role": first["role"], "content": [before, *first["content"]]}
+    if before := _before(session):
+        first = messages[0]
+        messages[0] = {"role": first["role"], "content": [text_block(before), *first["content"]]}
     return messages
+
+
+def _before(session: Session) -> str:
+    """What the first message begins with: what went before the messages that are kept."""
+    if session.summary:
+        return summary_text(session.summary)
+    return previous_text(session.previous) if session.previous else ""
 
 
 def _stored(message: Message) -> WireMessage:

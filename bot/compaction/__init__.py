@@ -130,14 +130,11 @@ class Compactor:
         return is_full(session, self._policy, self.estimator.expected(session, coming))
 
     async def make_room(self, owner: Owner, session: Session) -> bool:
-        """Compact a Session in which no turn can begin, down to nothing if need be; whether it
-        changed.
+        """Compact a Session in which no turn can begin; whether it changed.
 
-        The person waits for this, and must not wait in vain: what cannot be summarised is archived
-        with a mark.
+        The person waits for this, and not in vain: what no summary covers is archived as a gap.
         """
-        old = self._removable(session, minimum=0) or tuple(session.messages)
-        if not old:
+        if not (old := self._removable(session, minimum=0) or tuple(session.messages)):
             return False
         try:
             made = await self._draft(owner, session, old)

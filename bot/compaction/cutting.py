@@ -81,17 +81,13 @@ def is_full(session: Session, policy: CompactionPolicy, prompt: int) -> bool:
 def removable_messages(
     messages: Sequence[Message], policy: CompactionPolicy, *, minimum: int = 1, ratio: float = 1.0
 ) -> tuple[Message, ...]:
-    """The oldest whole turns, which a summary should cover so that the tail fits; `minimum` turns
-    are always kept.
-    """
-    turns = whole_turns(messages)
-    kept, tokens = 0, 0
+    """The oldest whole turns, all but the newest that fit the policy; at least `minimum` stay."""
+    turns, kept, tokens = whole_turns(messages), 0, 0
     for position, turn in enumerate(reversed(turns)):
         kept += len(turn)
         tokens += sum(message.tokens for message in turn)
-        if position >= minimum and (
-            kept > policy.keep_messages or ratio * tokens > TAIL_SHARE * policy.tokens
-        ):
+        is_full = kept > policy.keep_messages or ratio * tokens > TAIL_SHARE * policy.tokens
+        if is_full and position >= minimum:
             return tuple(message for old in turns[: len(turns) - position] for message in old)
     return ()
 

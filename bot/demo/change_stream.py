@@ -51,10 +51,9 @@ class Outline:
 def outline(document: Document) -> Outline:
     """The Outline of a document, whole or as `_WANTED` shows it."""
     compaction = document.get("compaction") or {}
+    place = document["chatId"], document.get("threadId")
     return Outline(
-        about=About(
-            document["ownerId"], document["chatId"], document.get("threadId"), document["_id"]
-        ),
+        about=About(document["ownerId"], *place, document["_id"]),
         status=document["status"],
         revision=document["revision"],
         last_active=document["lastActive"],

@@ -66,25 +66,15 @@ class Requests:
         place = (about.person, about.chat, about.thread)
         self._latest[place] = (*self._latest.get(place, ())[-1:], exchange.number)
         if exchange.prompt:
-            messages = len(exchange.body["messages"])
+            messages, prompt = len(exchange.body["messages"]), exchange.prompt
             self._event_log.note(
-                "asked",
-                about,
-                messages=messages,
-                cached=exchange.prompt.read,
-                prompt=exchange.prompt.total,
+                "asked", about, messages=messages, cached=prompt.read, prompt=prompt.total
             )
 
     def _about(self, exchange: Exchange) -> About | None:
         name = (exchange.body.get("metadata") or {}).get("user_id")
-        person = next(
-            (
-                one
-                for one in self._state.users
-                if one > 0 and end_user(Owner(one), self._key) == name
-            ),
-            None,
-        )
+        people = (one for one in self._state.users if one > 0)
+        person = next((one for one in people if end_user(Owner(one), self._key) == name), None)
         if person is None:
             return None
         said = _last_said(exchange.body["messages"])

@@ -84,9 +84,8 @@ class HttpServer:
         except OSError as error:
             await self._runner.cleanup()
             why = _WHY.get(error.errno or 0, "the system refuses it")
-            raise StartError(
-                f"{self._setting} {self.port} cannot be opened on {self._host}: {why}."
-            ) from None
+            address = f"{self._setting} {self.port}"
+            raise StartError(f"{address} cannot be opened on {self._host}: {why}.") from None
         self.port = self._listener.sockets[0].getsockname()[1]
         return self
 

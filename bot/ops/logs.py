@@ -65,13 +65,9 @@ def configure(
 
 
 def redactor(secrets: Iterable[str]) -> Redact:
-    """Return a function that hides the secrets in a text, even if they are quoted for a URL or by
-    `repr`.
-    """
+    """Return a function that hides the secrets in a text, also quoted for a URL or by `repr`."""
     long = [secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS]
-    forms = {
-        form for secret in long for form in (secret, quote(secret, safe=""), repr(secret)[1:-1])
-    }
+    forms = {form for one in long for form in (one, quote(one, safe=""), repr(one)[1:-1])}
     hidden = sorted(forms, key=len, reverse=True)  # one may contain another
 
     def redact(text: str) -> str:

@@ -67,9 +67,7 @@ def _server(told: object) -> McpServer:
     if not _NAME.fullmatch(told["name"]):
         raise ValueError("holds a name that is not 1 to 64 letters, digits, _ and -")
     if not _URL.fullmatch(told["url"]):
-        raise ValueError(
-            "holds an address that is not https://, which is all that the provider reaches"
-        )
+        raise ValueError("holds an address that is not https://, all that the provider reaches")
     token = SecretStr(told["authorization_token"]) if "authorization_token" in told else None
     return McpServer(told["name"], SecretStr(told["url"]), token, tuple(told.get("tools", ())))
 

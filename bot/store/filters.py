@@ -99,11 +99,8 @@ def listed(owner: Owner, place: Place, unless_over: Alive, cursor: Cursor | None
         span = {**({} if cursor.newer else span), reach: cursor.at}
         equal = {"lastActive": cursor.at, "_id": {beyond: edge(cursor)}}
         conditions.append({"$or": [{"lastActive": {beyond: cursor.at}}, equal]})
-    return seen_from(owner, place) | {
-        "nextSeq": {"$gt": 0},
-        "lastActive": span,
-        "$and": conditions,
-    }
+    shown: Filter = {"nextSeq": {"$gt": 0}, "lastActive": span, "$and": conditions}
+    return seen_from(owner, place) | shown
 
 
 def edge(cursor: Cursor) -> str:

@@ -147,16 +147,13 @@ def _plan(context: ToolContext) -> Task:
 
 
 def _keep(context: ToolContext, task: Task) -> str:
-    """Make this the plan, unless it is too large and no smaller than before; what the model reads
-    of it.
-    """
+    """Keep the plan, unless it is too large and no smaller than before; what the model reads."""
     before = context.slot.task
     if _size(task) > MAX_PLAN_CHARS and (before is None or _size(task) > _size(before)):
         raise ToolFailed(
             f"The plan would have {_size(task)} characters; it may have {MAX_PLAN_CHARS} in all, "
-            f"goal, steps and facts "
-            "together. Nothing was changed: write it shorter, or drop facts by giving them an "
-            "empty value."
+            "goal, steps and facts together. Nothing was changed: write it shorter, or drop facts "
+            "by giving them an empty value."
         )
     context.slot.task = task
     return task_text(task)

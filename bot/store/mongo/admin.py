@@ -35,17 +35,14 @@ async def _archived_after(
     database: AsyncDatabase[Document], calls: DriverGate, last: Pair, batch: int
 ) -> set[Pair]:
     """The next Sessions with archived rows, in the order of the archive's index."""
+    owner, session = last
     beyond = {
-        "$or": [{"ownerId": last[0], "sessionId": {"$gt": last[1]}}, {"ownerId": {"$gt": last[0]}}]
+        "$or": [{"ownerId": owner, "sessionId": {"$gt": session}}, {"ownerId": {"$gt": owner}}]
     }
     order = [("ownerId", 1), ("sessionId", 1), ("seq", 1)]
     async with calls:
-        found = (
-            database["archive"]
-            .find(beyond, {"ownerId": 1, "sessionId": 1})
-            .sort(order)
-            .limit(batch)
-        )
+        found = database["archive"].find(beyond, {"ownerId": 1, "sessionId": 1}).sort(order)
+        found = found.limit(batch)
         return {(row["ownerId"], row["sessionId"]) for row in await found.to_list(None)}
 
 

@@ -105,11 +105,9 @@ class MongoInbox:
         if batch.entries[0].cancels:
             over = {"cancel.before": {"$lte": ids[-1]}}
             await self._leases.change(claim, over, {"$unset": {"cancel": ""}})
-        if claim.tries > 1:
-            # The entry that was tried so often is gone; the next one starts from the beginning.
-            await self._leases.change(
-                claim, {}, {"$set": {"tries": 1}, "$unset": {"deathsAlone": ""}}
-            )
+        if claim.tries > 1:  # the entry that was tried so often is gone
+            afresh = {"$set": {"tries": 1}, "$unset": {"deathsAlone": ""}}
+            await self._leases.change(claim, {}, afresh)
         is_lost = state == "refused"
         if is_lost != claim.unreachable:
             await self._leases.change(claim, {}, {"$set": {"unreachable": is_lost}})

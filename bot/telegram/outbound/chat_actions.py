@@ -47,10 +47,7 @@ async def _show_typing(transport: Transport, place: Place) -> None:
 
 
 async def answer_callback_query(transport: Transport, query_id: str, sentence: str) -> None:
-    """Answer a callback query, or its button would show a progress bar until it times out.
-
-    A query that is too old needs no answer.
-    """
+    """Answer a callback query, or its button would spin; one that is too old needs no answer."""
     for tries in range(MAX_CALLBACK_TRIES):
         try:
             await transport.bot.answer_callback_query(query_id, sentence)

@@ -32,12 +32,8 @@ class _Fences:
             return found[0]
         if not fence.startswith(self._open) or (rest.strip() and not _are_words(rest)):
             return found[0]
-        self._open = ""
-        return (
-            f"{found['indent']}{fence}\n{found['indent']}{rest.strip()}"
-            if rest.strip()
-            else found[0]
-        )
+        self._open, indent = "", found["indent"]
+        return f"{indent}{fence}\n{indent}{rest.strip()}" if rest.strip() else found[0]
 
     def _open_behind_words(self, found: re.Match[str]) -> str:
         if self._open:

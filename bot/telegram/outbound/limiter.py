@@ -77,11 +77,8 @@ class Limiter:
         now, chat = self._now(), self._chat(chat_id)
         if now < max(chat.until, chat.slow_until, chat.last + MIN_GAP_SECONDS):
             return False
-        maximum = (
-            PREVIEW_CALLS_PER_SECOND
-            if now - chat.last < IDLE_AFTER_SECONDS
-            else PREVIEW_CALLS_TO_IDLE_CHATS
-        )
+        is_idle = now - chat.last >= IDLE_AFTER_SECONDS
+        maximum = PREVIEW_CALLS_TO_IDLE_CHATS if is_idle else PREVIEW_CALLS_PER_SECOND
         if sum(at > now - 1.0 for at in self._calls) >= maximum:
             return False
         if chat_id < 0 and sum(at > now - 60.0 for at in chat.of_late) >= GROUP_CALLS_PER_MINUTE:

@@ -174,10 +174,7 @@ async def _send(
 
 
 async def _send_text(
-    bot: Bot,
-    outgoing: Outgoing,
-    question: ReplyParameters | None,
-    markup: Markup | None,
+    bot: Bot, outgoing: Outgoing, question: ReplyParameters | None, markup: Markup | None
 ) -> Message:
     return await bot.send_message(
         outgoing.chat_id,

@@ -105,11 +105,10 @@ class MessageTarget:
 
     async def _render_part(self, at: int, chunk: Chunk) -> bool:
         known = self._record.previews(self._turn)
+        shown = known[at] if at < len(known) else None
+        reply_to = None if at else self._reply_to
         message_id = await self._messages.send_preview(
-            self._place,
-            chunk,
-            message_id=known[at] if at < len(known) else None,
-            reply_to=None if at else self._reply_to,
+            self._place, chunk, message_id=shown, reply_to=reply_to
         )
         if message_id is None:
             return False

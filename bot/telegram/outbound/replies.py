@@ -146,10 +146,7 @@ class TelegramReply:
             await offer_repeat(self._parts, self._language, self._record, answered)
 
     async def _send_part(self, chunk: Chunk, turn: int, uncertain: int | None) -> int | None:
-        """Send one part, with a button that repeats the answer of the uncertain turn, if any.
-
-        Returns the message's id, or None where it is unknown whether it arrived.
-        """
+        """Send one part, with a button to repeat an uncertain turn; its id, None where unknown."""
         self._record.require_lease()
         markup = None if uncertain is None else button_below(REPEAT, uncertain, self._language)
         at = self._record.parts_sent(turn)
