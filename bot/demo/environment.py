@@ -43,6 +43,7 @@ DATABASE = "bot_demo"
 """Never the database of a real bot, also where MONGODB_URI names the server of one."""
 GROUP_ID = -5001
 PACE = 0.01
+BAD_LEVELS = frozenset({"warning", "error", "critical"})
 """Seconds for each few words of the stand-in, so that one can watch it write."""
 DEMO_SETTINGS = {
     "CONTEXT_TRIGGER_MESSAGES": "8",
@@ -251,17 +252,11 @@ def _lifetime(settings: Settings) -> Lifetime:
 
 
 def _listener(event_log: EventLog) -> Any:
-    """Return a function that notes the bot's own warnings, except compaction's: the Session shows
-    those.
-    """
+    """Return what notes the bot's own warnings, except compaction's: the Session shows those."""
 
     def heard(line: Line) -> None:
-        name = str(line.get("logger"))
-        if (
-            line.get("level") in {"warning", "error", "critical"}
-            and name.startswith("bot.")
-            and "compact" not in name
-        ):
+        name, is_bad = str(line.get("logger")), line.get("level") in BAD_LEVELS
+        if is_bad and name.startswith("bot.") and "compact" not in name:
             event_log.note("trouble", _about(str(line.get("lane", ""))), text=line["message"])
 
     return heard
