@@ -19,7 +19,13 @@ import logging
 from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 
-from bot.agent.answers import Answer, finish_known, interrupted, late_piece, tell_effects
+from bot.agent.answers import (
+    Answer,
+    finish_known,
+    interrupted,
+    late_piece,
+    tell_how_it_ended,
+)
 from bot.agent.attachments import are_late
 from bot.agent.loop import Agent
 from bot.agent.prompt import effects_text
@@ -219,20 +225,10 @@ class Turn:
         """Send the answer, and the notices that are due."""
         if self.answer.text:
             await self.reply.deliver(self.answer.text, turn=self.asked.turn)
-        await _tell_how_it_ended(self.answer, self.asked.turn, self.reply, self.run)
+        await tell_how_it_ended(self.answer, self.asked.turn, self.reply, self.run)
         if self.was_compacted and self.runner.announces:
             await self.reply.notice("compaction_done")
 
     def compact(self) -> None:
         """Have the Session compacted in the background, where that is due."""
         self.runner.compactor.consider(self.active.owner, self.session)
-
-
-async def _tell_how_it_ended(answer: Answer, turn_id: int, reply: Reply, run: Run) -> None:
-    """Say what is no part of the answer: why it stops, what was done, who answered."""
-    if answer.ending:
-        await reply.notice(f"ending_{answer.ending}")
-    if answer.ending == "interrupted":
-        await tell_effects("stopped_after_effects", turn_id, reply, run)
-    if answer.is_deputys:
-        await reply.notice("answered_by_deputy", name=answer.model)

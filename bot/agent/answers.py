@@ -96,3 +96,13 @@ async def tell_effects(key: str, turn: int, reply: Reply, run: Run) -> None:
     if effects := await run.record.effects(turn):
         await run.record.keep_effects(turn)
         await reply.notice(key, tools=", ".join(dict.fromkeys(one.tool for one in effects)))
+
+
+async def tell_how_it_ended(answer: Answer, turn_id: int, reply: Reply, run: Run) -> None:
+    """Say what is no part of the answer: why it stops, what was done, who answered."""
+    if answer.ending:
+        await reply.notice(f"ending_{answer.ending}")
+    if answer.ending == "interrupted":
+        await tell_effects("stopped_after_effects", turn_id, reply, run)
+    if answer.is_deputys:
+        await reply.notice("answered_by_deputy", name=answer.model)

@@ -60,9 +60,7 @@ class Measure:
         return f"{self.value:8.1f}  (bar {self.bar:3.0f})  {self.name}"
 
 
-CEILINGS: Mapping[str, float] = {
-    "functions: p90 of lines": 15,
-}
+CEILINGS: Mapping[str, float] = {}
 """What does not meet its bar yet, with the value it has today: it may only fall."""
 
 
