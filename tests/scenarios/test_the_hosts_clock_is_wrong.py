@@ -5,18 +5,31 @@ once.
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from aiohttp import ClientSession
 
 from bot.ops.clock import ManualClock
 
-WRONG = {"forty minutes behind": -2_400, "two hours behind": -7_200}
+WRONG = {
+    "forty minutes behind": -2_400,
+    "two hours behind": -7_200,
+    "two hours ahead": 7_200,
+}
 
 
 def warnings(caplog):
     return [one.getMessage() for one in caplog.records if "the host's clock" in one.getMessage()]
+
+
+async def asked(caplog, path):
+    """What the bot in this process answers to its operator."""
+    [port] = re.findall(r"health answers on port (\d+)", caplog.text)
+    async with ClientSession() as client, client.get(f"http://127.0.0.1:{port}/{path}") as answer:
+        return await answer.text()
 
 
 @pytest.fixture
@@ -37,15 +50,18 @@ async def test_ten_messages_are_one_session_whatever_the_hosts_clock_says(
     state, host, anna, caplog, wrong
 ):
     """C154"""
-    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.INFO)
     host.passes(seconds=WRONG[wrong])
     async with host.bot():
         await talk(state, host, anna, 10)
+        ready, metrics = [await asked(caplog, path) for path in ("readyz", "metrics")]
 
     [told] = warnings(caplog)
     assert f"by {WRONG[wrong]} seconds" in told
     assert state.session(anna.id)["revision"] == 10
     assert len(state.sessions(anna.id)) == 1
+    assert '"ready": true' in ready
+    assert f"bot_clock_skew_seconds {WRONG[wrong]:.1f}" in metrics
 
 
 async def test_a_clock_that_jumps_back_ends_no_session(state, host, anna, caplog):
