@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from bot.standins.claude.answers import call, calls, say, think
+from bot.telegram.callbacks import CALLBACKS
 from bot.telegram.command_names import COMMANDS
-from bot.telegram.outbound.buttons import AGAIN, COMPACT, REPEAT
 
 SECRET = "heron"
 AN_HOUR = {
@@ -17,6 +17,25 @@ AN_HOUR = {
     "SESSION_MAX_AGE_SECONDS": "4000",
 }
 LOOKING = [f"/{name}" for name in COMMANDS if name not in {"new", "reset"}]
+
+
+TOOLS = {
+    "recall": {"words": "secret"},
+    "search": {"words": "secret"},
+    "forget": {"note_id": "1"},
+    "update_plan": {"steps": [{"number": 1, "status": "done"}]},
+    "close_plan": {},
+    "remember": {"text": "I like tea."},
+    "set_plan": {"goal": "rest", "steps": ["sleep"]},
+}
+"""How each tool is asked; a new one has to be named here."""
+
+
+def tokens(turn, session):
+    """What an old or a forged button may name: a turn, an edit, a Session, a place in a list."""
+    at = f"{session['lastActive'].timestamp():.0f}"
+    start = session["_id"][:8]
+    return (turn, f"1:{turn}:0:1", session["_id"], start, f"{at}:{start}", "")
 
 
 async def nothing(_state, _anna):
@@ -63,16 +82,19 @@ async def test_no_command_button_or_tool_shows_a_character_of_it(state, anna, wa
         before = len(anna.chat.answers)
 
         shown = [await state.ask(anna, command) for command in LOOKING]
-        buttons = (f"{REPEAT}:{turn}", f"{COMPACT}:{turn}", f"{AGAIN}:1:{turn}:0:1")
-        shown += [await pressed(state, anna, data) for data in buttons]
-        state.claude.script(
-            think("Hm.", calls(call("search", {"words": "secret"}))), say("I do not know it.")
-        )
+        first, over = anna.chat.answers[0], state.sessions(anna.id)[0]
+        said = first.text
+        for name in CALLBACKS:
+            shown += [await pressed(state, anna, f"{name}:{token}") for token in tokens(turn, over)]
+        asking = [call(name, arguments) for name, arguments in TOOLS.items()]
+        state.claude.script(think("Hm.", calls(*asking)), say("I do not know it."))
         await state.ask(anna, "And the word?", answers=1 if ends is new else 2)
         found = state.requests[-1]["messages"]
         shown += [message.text for message in anna.chat.answers[before:]]
+        shown += [first.text] if first.text != said else []
 
     assert [text for text in shown if SECRET in text.casefold()] == []
     assert SECRET not in str(found).casefold()
-    assert "tool_result" in str(found)
+    assert str(found).count("'tool_result'") == len(TOOLS)
+    assert {tool["name"] for tool in state.requests[-1]["tools"]} == TOOLS.keys()
     assert SECRET in str(state.sessions(anna.id)[0]), "the database had not forgotten it"
