@@ -19,7 +19,7 @@ AN_HOUR = {
 LOOKING = [f"/{name}" for name in COMMANDS if name not in {"new", "reset"}]
 
 
-TOOLS = {
+TOOLS: dict[str, dict[str, object]] = {
     "recall": {"words": "secret"},
     "search": {"words": "secret"},
     "forget": {"note_id": "1"},
