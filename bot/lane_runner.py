@@ -103,7 +103,9 @@ class LaneRunner:
                 return "failed"
 
     async def _dispatch(self, batch: Batch) -> State:
-        run, claim = Run(self.inbox.record(batch), asyncio.Event()), batch.claim
+        claim = batch.claim
+        stopped = self.lanes.has_stopped_turn(claim.lane)
+        run = Run(self.inbox.record(batch), asyncio.Event(), has_stopped_turn=stopped)
         run.record.require_lease()
         if batch.overtaken:
             return await self.frontend.skip_superseded(batch, run)

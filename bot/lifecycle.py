@@ -93,7 +93,8 @@ class ActiveSession:
         session.previous = await self._previous(expired, at, now)
         await self.sessions.create(self.owner, session)
         if expired is not None and not expired.is_empty:
-            await reply.notice("session_expired")
+            is_idle = at - expired.last_active > self.lifetime.idle
+            await reply.notice("session_expired" if is_idle else "session_expired_age")
         return session
 
     async def _previous(self, expired: Session | None, at: datetime, now: datetime) -> str:

@@ -39,6 +39,8 @@ class RunningLane:
     """The turn that runs in it now."""
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     """Set to end that turn."""
+    was_stopped: bool = False
+    """Whether the turn that ran last was told to end."""
     is_suspect: bool = False
     """What runs in it now may end the process, and no other such one may run beside it."""
 
@@ -72,7 +74,13 @@ class RunningLanes:
         try:
             yield
         finally:
-            running.turn = None
+            running.turn, running.was_stopped = None, stop.is_set()
+
+    def has_stopped_turn(self, lane: str) -> bool:
+        """Whether the turn that ran last in this lane was told to end; asked once."""
+        running = self.by_id[lane]
+        was_stopped, running.was_stopped = running.was_stopped, False
+        return was_stopped
 
     @contextmanager
     def running_suspect(self, lane: str) -> Iterator[None]:

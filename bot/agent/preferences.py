@@ -7,7 +7,7 @@ the store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from bot.agent.prompt import Prompt
@@ -26,6 +26,12 @@ class PreferenceOptions:
     owners: Owners
     models: tuple[str, ...]
     personas: Mapping[str, Persona] = field(default_factory=dict)
+
+    @property
+    def pointless(self) -> Collection[str]:
+        """What there is nothing to choose of."""
+        options = {"model": self.models[1:], "persona": self.personas}
+        return [name for name, others in options.items() if not others]
 
     async def of(self, owner: Owner) -> Preferences:
         """What counts for this Owner now."""

@@ -112,7 +112,9 @@ async def serve(settings: Settings, parts: Parts, leave: asyncio.Event) -> None:
         log.info("@%s is ready; health answers on port %d", bot.username, port)
         async with asyncio.TaskGroup() as group:
             group.create_task(run_until(leave, intake.run()), name="intake")
-            group.create_task(run_until(leave, publish(bot)), name="menu")
+            group.create_task(
+                run_until(leave, publish(bot, hidden=parts.choices.pointless)), name="menu"
+            )
             group.create_task(run_until(leave, _sweep_hourly(store)), name="sweep")
             group.create_task(run_until(leave, _keep_learning(turns, store)), name="token ratios")
             group.create_task(

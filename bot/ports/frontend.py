@@ -20,6 +20,8 @@ class Run:
     record: Record
     stop: asyncio.Event
     meter: UsageMeter = field(default_factory=UsageMeter)
+    has_stopped_turn: bool = False
+    """Whether the turn that ran before it in the lane was stopped."""
 
 
 class Frontend(Protocol):

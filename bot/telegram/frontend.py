@@ -143,13 +143,14 @@ class TelegramFrontend:
         call = Invocation(parsed.lane, parsed.language, "", reply)
         return "offered" if await self._offer(edit, call) else "done"
 
-    async def _run_command(self, parsed: ParsedBatch, reply: TelegramReply, _run: Run) -> None:
+    async def _run_command(self, parsed: ParsedBatch, reply: TelegramReply, run: Run) -> None:
         if parsed.message is None:
             return
         if (given := command_of(parsed.message, self._account)) is None:
             return
-        if (run := self._commands.get(given.name)) is not None:
-            await run(Invocation(parsed.lane, parsed.language, given.argument, reply))
+        if (command := self._commands.get(given.name)) is not None:
+            lane, stopped = parsed.lane, run.has_stopped_turn
+            await command(Invocation(lane, parsed.language, given.argument, reply, stopped))
         elif given.addressed:
             await reply.notice("unknown_command")
 

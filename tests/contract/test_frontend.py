@@ -149,17 +149,17 @@ class Office:
         lane = Lane(sender.owner, sender.place)
         return Entry(update.update_id, lane, kind, update.to_dict(), self.server.state.now)
 
-    async def run_command(self):
-        return await self.carry_out("run_command", await self.batch())
+    async def run_command(self, **run):
+        return await self.carry_out("run_command", await self.batch(), **run)
 
     async def answer(self, batch=None, stop=None):
         """One run of a turn; all runs have one record."""
         run = Run(self.record, stop or asyncio.Event())
         return await self.frontend.answer(batch or await self.batch(), run)
 
-    async def carry_out(self, operation, batch):
+    async def carry_out(self, operation, batch, **run):
         """Any of what a frontend does with a batch."""
-        run = Run(self.record, asyncio.Event())
+        run = Run(self.record, asyncio.Event(), **run)
         return await getattr(self.frontend, operation)(batch, run)
 
     async def active(self, batch):
@@ -216,16 +216,19 @@ async def test_new_and_reset_are_confirmed_after_the_deed(office, anna):
     ]
 
 
-async def test_stop_is_confirmed_and_leaves_the_talk_as_it_is(office, anna):
-    """C72: the turn it stops has ended when the command's place in the lane comes."""
+@pytest.mark.parametrize(
+    ("stopped", "key"), [(True, "stop_done"), (False, "stop_nothing")], ids=["running", "nothing"]
+)
+async def test_stop_says_what_it_did_and_leaves_the_talk_as_it_is(office, anna, stopped, key):
+    """C72, C144: the turn it stops has ended when the command's place in the lane comes."""
     office.model.script = [says("Hello!")]
     anna.says("hello")
     batch = await office.batch()
     await office.answer(batch)
     before = await office.active(batch)
     anna.says("/stop")
-    assert await office.run_command() == "done"
-    assert anna.chat.answers[-1].text == text("stop_done", "en")
+    assert await office.run_command(has_stopped_turn=stopped) == "done"
+    assert anna.chat.answers[-1].text == text(key, "en")
     assert await office.active(batch) == before
 
 
@@ -609,6 +612,12 @@ async def test_the_menu_and_the_descriptions_are_set_in_both_languages(office):
         )
         short = await office.bot.get_my_short_description(code)
         assert short.short_description == text("short_description", language)
+
+
+async def test_a_command_with_nothing_to_choose_is_not_in_the_menu(office):
+    await publish(office.bot, hidden=["model"])
+    menu = [item.command for item in await office.bot.get_my_commands()]
+    assert menu == [name for name in COMMANDS if name != "model"]
 
 
 async def test_a_menu_that_cannot_be_set_stops_nothing(office, caplog):

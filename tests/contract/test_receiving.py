@@ -347,7 +347,7 @@ async def test_a_stranger_gets_one_sentence_and_no_entry(intake):
     await intake.until(lambda: boris.chat.answers)
     assert intake.inbox.words == ["that was all"]
     assert [shown.text for shown in boris.chat.answers] == [
-        "Извините, этот бот отвечает только тем, кого пригласили. Попросите владельца добавить вас."
+        text("access_refused_private", "ru", id=str(BORIS))
     ]
 
 
@@ -614,3 +614,15 @@ async def test_what_no_store_can_hold_is_mended_on_the_way_in(intake, anna):
     anna.says("half a \ud83d pair")
     await intake.all_received()
     assert "\ud83d" not in intake.inbox.words[0]
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+async def test_a_stranger_is_told_the_id_by_which_he_can_be_let_in(intake, language):
+    """C144."""
+    stranger = intake.server.person(BORIS, "Boris", language)
+    stranger.says("let me in")
+    await intake.all_received()
+    await intake.until(lambda: stranger.chat.answers)
+    sentence = text("access_refused_private", language, id=str(BORIS))
+    assert [shown.text for shown in stranger.chat.answers] == [sentence]
+    assert str(BORIS) in sentence

@@ -4,6 +4,8 @@ so.
 
 from __future__ import annotations
 
+import pytest
+
 from bot.texts import text
 
 
@@ -71,3 +73,22 @@ async def test_an_empty_session_expires_without_a_word(state, anna):
         answer = await state.ask(anna, "Hello")
 
     assert text("session_expired", "en") not in answer
+
+
+@pytest.mark.parametrize(
+    ("ages", "key"),
+    [
+        ({"SESSION_TTL_SECONDS": "60"}, "session_expired"),
+        ({"SESSION_TTL_SECONDS": "600", "SESSION_MAX_AGE_SECONDS": "660"}, "session_expired_age"),
+    ],
+    ids=["idle", "age"],
+)
+async def test_it_is_said_why_a_conversation_is_over(state, anna, ages, key):
+    async with state.bot(**ages):
+        await state.ask(anna, "My secret word is heron.")
+        state.passes(seconds=400)
+        if key == "session_expired_age":
+            await state.ask(anna, "Go on.")
+            state.passes(seconds=400)
+        said = await state.ask(anna, "And now?", answers=2)
+    assert text(key, "en") in said

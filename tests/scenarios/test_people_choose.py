@@ -149,3 +149,19 @@ async def test_the_plan_is_shown_as_it_stands(state, anna, boris):
 
     assert [f"○ {step['text']}" for step in task["steps"]] == shown.splitlines()[2:]
     assert shown.splitlines()[0] == task["goal"]
+
+
+async def test_the_menu_offers_only_what_there_is_to_choose(state):
+    async def menu():
+        await state.telegram.until(lambda: state.telegram.journal.of("setMyShortDescription"))
+        return state.telegram.journal.of("setMyCommands")[-1].params["commands"]
+
+    async with state.bot():
+        shown = await menu()
+        assert '"plan"' in shown
+        assert '"model"' not in shown
+        assert '"persona"' not in shown
+    async with state.bot(MODELS="claude-haiku-5-5"):
+        await state.telegram.until(
+            lambda: '"model"' in str(state.telegram.journal.of("setMyCommands"))
+        )

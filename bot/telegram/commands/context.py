@@ -76,12 +76,13 @@ def _describe(session: Session | None, language: Language) -> str:
 
 
 def _counts(session: Session, language: Language) -> str:
+    """How many messages are remembered, and how; what is none is not said."""
     archived = session.next_seq - len(session.messages)
     waiting = sum(gap.end - gap.start + 1 for gap in session.summary.gaps) if session.summary else 0
-    return text(
-        "context_counts",
-        language,
-        verbatim=str(len(session.messages)),
-        summarised=str(archived - waiting),
-        archived=str(archived),
-    )
+    counts = {
+        "verbatim": len(session.messages),
+        "summarised": archived - waiting,
+        "archived": archived,
+    }
+    said = (text(f"context_{name}", language, count=str(n)) for name, n in counts.items() if n)
+    return "\n".join(said)

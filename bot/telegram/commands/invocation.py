@@ -23,6 +23,8 @@ class Invocation:
     language: Language
     argument: str
     reply: TelegramReply
+    has_stopped_turn: bool = False
+    """Whether an answer was being written when it came."""
 
 
 @dataclass(frozen=True, slots=True)

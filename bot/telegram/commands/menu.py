@@ -6,7 +6,7 @@ English is what it shows to people whose language it has no other text for.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 from telegram import Bot, BotCommand
@@ -18,11 +18,15 @@ from bot.texts import LANGUAGES, text
 log = logging.getLogger(__name__)
 
 
-async def publish(bot: Bot) -> None:
-    """Set the menu in every language; a failure is only logged, since the bot works without."""
+async def publish(bot: Bot, *, hidden: Collection[str] = ()) -> None:
+    """Set the menu in every language, without the `hidden` commands.
+
+    A failure is only logged, since the bot works without.
+    """
+    shown = [command for name, command in COMMANDS.items() if name not in hidden]
     for language in LANGUAGES:
         code = None if language == "en" else language
-        menu = [BotCommand(one.name, one.description(language)) for one in COMMANDS.values()]
+        menu = [BotCommand(one.name, one.description(language)) for one in shown]
         operations = (
             partial(bot.set_my_commands, menu),
             partial(bot.set_my_description, text("description", language)),

@@ -1,4 +1,4 @@
-"""`/stop`: confirms that the running turn has ended.
+"""`/stop`: confirms that the running turn has ended, or says that none was running.
 
 The receiver ends it when the command arrives; the command itself keeps its place in the lane.
 """
@@ -9,4 +9,4 @@ from bot.telegram.commands.invocation import Invocation
 
 
 async def stop(call: Invocation) -> None:
-    await call.reply.notice("stop_done")
+    await call.reply.notice("stop_done" if call.has_stopped_turn else "stop_nothing")

@@ -79,7 +79,7 @@ class ThrottledNotices:
         self._told[place.chat_id, key] = now
 
     async def _tell(self, place: Place, key: str, language: Language) -> None:
-        sentence = text(key, language)
+        sentence = _sentence(place, key, language)
         if key not in TO_STRANGERS:
             await self._send(place, sentence)
         elif not await self._offer(place, sentence):
@@ -107,3 +107,10 @@ class ThrottledNotices:
         except DeliveryError as error:
             log.info("a hint could not be delivered: %s", error)
             return True
+
+
+def _sentence(place: Place, key: str, language: Language) -> str:
+    """The sentence; in private a stranger is told the id by which he can be let in."""
+    if key == "access_refused" and place.is_private:
+        return text("access_refused_private", language, id=str(place.chat_id))
+    return text(key, language)
