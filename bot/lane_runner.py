@@ -102,10 +102,12 @@ class LaneRunner:
                 log.exception("the batch broke")
                 return "failed"
 
+    def _begin(self, batch: Batch) -> Run:
+        stopped = self.lanes.has_stopped_turn(batch.claim.lane)
+        return Run(self.inbox.record(batch), asyncio.Event(), has_stopped_turn=stopped)
+
     async def _dispatch(self, batch: Batch) -> State:
-        claim = batch.claim
-        stopped = self.lanes.has_stopped_turn(claim.lane)
-        run = Run(self.inbox.record(batch), asyncio.Event(), has_stopped_turn=stopped)
+        run, claim = self._begin(batch), batch.claim
         run.record.require_lease()
         if batch.overtaken:
             return await self.frontend.skip_superseded(batch, run)

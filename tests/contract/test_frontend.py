@@ -157,9 +157,9 @@ class Office:
         run = Run(self.record, stop or asyncio.Event())
         return await self.frontend.answer(batch or await self.batch(), run)
 
-    async def carry_out(self, operation, batch, **run):
+    async def carry_out(self, operation, batch, **flags):
         """Any of what a frontend does with a batch."""
-        run = Run(self.record, asyncio.Event(), **run)
+        run = Run(self.record, asyncio.Event(), **flags)
         return await getattr(self.frontend, operation)(batch, run)
 
     async def active(self, batch):

@@ -55,8 +55,7 @@ _SPECIAL = frozenset(_SPECIAL_NAMES.split())
 
 def with_marks(text: str) -> str:
     """Take what is no emphasis as it is, and let emphasis begin and end beside any sign."""
-    text = _ADDRESS.sub(_address, text)
-    text = _NAME.sub(_name, _GLOB.sub(literal_match, text))
+    text = _NAME.sub(_name, _GLOB.sub(literal_match, _ADDRESS.sub(_address, text)))
     text = _UNDERLINED.sub(_with_edges, text)
     text = _AFTER_WORDS.sub(_with_edges, _BEFORE_WORDS.sub(_with_edges, text))
     kept: set[int] = set()

@@ -35,12 +35,17 @@ def repair(outgoing: Outgoing, refusal: TelegramError) -> Outgoing:
     reason = refusal.message.lower()
     if isinstance(refusal, ChatMigrated):
         return replace(outgoing, chat_id=refusal.new_chat_id, thread_id=None)
-    if isinstance(refusal, Forbidden) or any(sign in reason for sign in UNREACHABLE):
-        raise ChatUnreachable(reason_of(refusal)) from refusal
-    if "topic_closed" in reason:
-        raise TopicClosed(reason_of(refusal)) from refusal
+    if (final := _final(refusal, reason)) is not None:
+        raise final(reason_of(refusal)) from refusal
     if "thread not found" in reason and outgoing.thread_id is not None:
         return replace(outgoing, thread_id=None)
     if outgoing.chunk.entities:
         return replace(outgoing, chunk=Chunk(outgoing.chunk.text))
     raise DeliveryError(reason_of(refusal)) from refusal
+
+
+def _final(refusal: TelegramError, reason: str) -> type[DeliveryError] | None:
+    """The error for what cannot be said here now, in whatever way."""
+    if isinstance(refusal, Forbidden) or any(sign in reason for sign in UNREACHABLE):
+        return ChatUnreachable
+    return TopicClosed if "topic_closed" in reason else None

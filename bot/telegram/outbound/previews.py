@@ -171,16 +171,21 @@ class Preview:
         try:
             await self._pause(FIRST_SECONDS)
             while not self._over.is_set():
-                try:
-                    await self._pause(await self._render_once())
-                except DeliveryError as refusal:
-                    self._change_target(refusal)
-                    continue
-                await run_until(self._over, self._news())
+                if await self._renders():
+                    await run_until(self._over, self._news())
         except BotError as failure:
             log.info("no more previews in this turn: %s", failure)
         finally:
             self.is_seen = False
+
+    async def _renders(self) -> bool:
+        """Show what there is, and pause; False where it is to be shown elsewhere."""
+        try:
+            await self._pause(await self._render_once())
+        except DeliveryError as refusal:
+            self._change_target(refusal)
+            return False
+        return True
 
     def _change_target(self, refusal: DeliveryError) -> None:
         """Go on elsewhere where one kind of preview is refused. Raises `refusal` where none is
