@@ -66,7 +66,7 @@ MACROS = [
 ]
 OPENED = [
     *(f"{sign}\\{name}{{" for name in APPLIED for sign in ("$", r"\(", r"\[")),
-    "$", "$$", r"\(", r"\[", "${", "$x^{", "$x_", "*", "**", "***", "*_", "_", "__", "~~", "~", "||", " ||a",
+    "$", "$$", r"\(", r"\[", "${", "$x^{", "$x_", "*", "***", "*_", "_", "__", "~~", "~", "||", " ||a",
     "|", "`", "``",
     "<", "<a ", "<!--", "<?", "<div>\n", "<https://", "[", "![", "[a](", "[a](<", "[a][", "[^", "> ", ">",
     "- ", "1. ", "# ",
@@ -252,11 +252,20 @@ OPERATORS = [
     "!a && b", "a | b", "[1]", "{x}",
     "@a", "1:2", "..", "a^b", "^", "%", "a\\b", "'", '"', "/* c */", "(a)", "[^1]", "a_b_c", "= b",
     "a == b", "~", ";",
-    "(*)", "'*'", "'_'", "(_)", "[*]", "a[_]", "(a)*(b)", "*.*", "-*-", "(_, _)", "_,_", "f(x)*g(x)*h(x)",
+    "(*)", "'*'", "'_'", "(_)", "[*]", "a[_]", "(a)*(b)", "*.*", "-*-", "(_, _)", "_,_", 
     "||x|| + ||y||", "|x|", "${a}-${b}", "$(a)$(b)", "f[i](x)", "__FILE__", "__my_own__", "__x__(1)",
-    "https://e.example/_a_/b", "5*-3*-2", "x = *y", "**", "a|b|c", "-> ||x|| = 2",
+    "https://e.example/_a_/b", "**", "a|b|c", "-> ||x|| = 2",
 ]  # fmt: skip
-STARRED = ["*p", "f(*args, **kwargs)", "char *s, *t", "**kwargs", "print(*a)"]
+STARRED = [
+    "*p",
+    "f(*args, **kwargs)",
+    "char *s, *t",
+    "**kwargs",
+    "print(*a)",
+    "f(x)*g(x)*h(x)",
+    "5*-3*-2",
+    "x = *y",
+]
 """Operators that could open emphasis. Where no blank parts the words, nobody can tell `*p 苍鹭*苍鹭*`
 from emphasis of its first half: there they are left out.
 """
