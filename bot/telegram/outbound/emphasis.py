@@ -97,11 +97,12 @@ def _mark(found: re.Match[str], *, is_emphasis: bool) -> str:
     before, after = found.string[max(start - 1, 0) : start], found.string[end : end + 1]
     if EDGE in {before, after}:
         return sign
-    is_in_script = _BESIDE_SCRIPT.search(found.string, max(start - 2, 0), end + 2) is not None
-    if sign == "~" or (
-        not (is_in_script and sign[0] == "*" and before.strip() and after.strip())
-        and _is_operator(sign, before, after)
-    ):
+    is_in_script = (
+        sign[0] == "*"
+        and bool(before.strip() and after.strip())
+        and _BESIDE_SCRIPT.search(found.string, max(start - 2, 0), end + 2) is not None
+    )
+    if sign == "~" or (not is_in_script and _is_operator(sign, before, after)):
         return literal(sign)
     if sign[0] == "_" or not before.strip() or not after.strip():
         return sign
