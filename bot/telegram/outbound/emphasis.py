@@ -102,7 +102,8 @@ def _mark(found: re.Match[str], *, is_emphasis: bool) -> str:
         and bool(before.strip() and after.strip())
         and _BESIDE_SCRIPT.search(found.string, max(start - 2, 0), end + 2) is not None
     )
-    if sign == "~" or (not is_in_script and _is_operator(sign, before, after)):
+    can_be_operator = sign[0] != "~" and not is_in_script
+    if sign == "~" or (can_be_operator and _is_operator(sign, before, after)):
         return literal(sign)
     if sign[0] == "_" or not before.strip() or not after.strip():
         return sign
