@@ -19,6 +19,7 @@ from bot.errors import (
     ModelError,
     ModelMisconfigured,
     ModelRefused,
+    ModelUnknown,
     PromptTooLong,
 )
 from bot.ports import Request
@@ -104,7 +105,6 @@ FATAL = {
     "401": Fault.status(401, f"invalid key {KEY}"),
     "402": Fault.status(402),
     "403": Fault.status(403),
-    "404": Fault.status(404, "model: nosuch"),
     "422": coded(422, "api_error"),
     "a spent ramp": coded(429, "rate_limit_error", "ramp_limit_exceeded", retry_after="5"),
     "a spent contract": coded(429, "rate_limit_error", "contract_spend_limit_reached"),
@@ -127,6 +127,7 @@ TABLE = [
     *((name, fault, ModelBusy) for name, fault in TRANSIENT.items()),
     *((name, fault, PromptTooLong) for name, fault in TOO_LONG.items()),
     *((name, fault, ModelMisconfigured) for name, fault in FATAL.items()),
+    ("404", Fault.status(404, "model: nosuch"), ModelUnknown),
     *((name, fault, FilesRefused) for name, fault in OF_A_FILE.items()),
 ]
 

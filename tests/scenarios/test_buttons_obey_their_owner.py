@@ -30,6 +30,11 @@ async def listed(state, anna, group):
     await state.ask(anna, f"/sessions{ME}", chat=group)
 
 
+async def started_afresh(state, anna, group):
+    await state.ask(anna, f"{ME} tell me about herons", chat=group)
+    await state.ask(anna, f"/new{ME}", chat=group)
+
+
 async def asked_to_delete(state, anna, group):
     await state.ask(anna, f"/sessions{ME}", chat=group)
     list_shown = group.answers[-1]
@@ -76,6 +81,7 @@ MADE: dict[str, Callable[..., Awaitable[None]]] = {
     "delete": partial(menu, kind="sessions"),
     "erase": asked_to_delete,
     "open": partial(menu, kind="sessions"),
+    "take": started_afresh,
 }
 
 

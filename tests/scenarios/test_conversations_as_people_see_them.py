@@ -125,7 +125,7 @@ async def test_two_people_in_one_group(state, anna, boris):
         f"Boris: {ME} кто такие сельди?",
         f"bot to '{ME} кто такие сельди?': Рыбы.",
         f"Boris: /new{ME}",
-        f"bot to '/new{ME}': {text('new_done', 'ru')}",
+        f"bot to '/new{ME}': {text('new_done', 'ru')} [{text('button_take', 'ru')}]",
         "Anna to 'Birds.': Do they have legs?",
         "bot to 'Do they have legs?': Yes, long ones.",
     ]
@@ -156,7 +156,7 @@ async def test_topics_of_a_forum_and_its_general_one(state, anna):
         f"Anna in General: {ME} where are we?",
         f"bot in General to '{ME} where are we?': In General.",
         f"Anna in Herons: /new{ME}",
-        f"bot in Herons to '/new{ME}': {text('new_done', 'en')}",
+        f"bot in Herons to '/new{ME}': {text('new_done', 'en')} [{text('button_take', 'en')}]",
         f"Anna in Herons: /model{ME}",
         f"bot in Herons to '/model{ME}': {chosen}",
         f"Anna in Herons: {ME} and trains?",

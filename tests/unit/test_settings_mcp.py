@@ -51,7 +51,7 @@ def test_servers_are_read_and_their_secrets_known_to_the_log():
         ),
         (
             json.dumps([{**WIKI, "url": "http://planted"}]),
-            "holds an address that is not https://, which is all that the provider reaches",
+            "holds an address that is not https://, all that the provider reaches",
         ),
         (json.dumps([WIKI, WIKI]), "names two servers alike"),
     ],

@@ -31,10 +31,12 @@ def test_no_sentence_is_too_long_for_where_it_is_shown(language):
 
 
 def test_russian_is_not_english():
+    """A sentence of nothing but values and signs is the same in both."""
     same = {
         key
         for key, sentence in table("ru").items()
         if not re.search("[а-яё]", sentence, re.IGNORECASE)
+        if re.search("[a-z]", re.sub(r"\{\w+\}", "", sentence))
     }
     assert same == set()
 
@@ -51,7 +53,7 @@ def test_every_notice_in_the_code_has_a_sentence():
         if isinstance(call.func, ast.Attribute) and call.func.attr == "notice"
         if call.args and isinstance(call.args[0], ast.Constant)
     }
-    assert "session_expired" in keys
+    assert "rename_done" in keys
     assert keys <= table("en").keys()
 
 
