@@ -125,8 +125,9 @@ async def test_a_wait_beyond_the_turns_end_is_told_as_a_time(
     assert len(state.requests) == 2
 
 
-@pytest.mark.parametrize("asked", [3601, 86_000, 1e300])
+@pytest.mark.parametrize("asked", [3601, 86_000, 1e300, -5])
 async def test_a_wait_that_nobody_can_mean_is_replaced_by_a_pause_of_our_own(state, anna, asked):
+    """C150."""
     state.claude.faults.next(Fault.rate_limited(asked))
     async with state.bot(TURN_SECONDS="120"):
         assert "listening" in await state.ask(anna, "Hello")

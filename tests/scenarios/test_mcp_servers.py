@@ -88,7 +88,7 @@ async def test_once_a_server_is_taken_away_its_answers_are_left_out(state, anna,
     """The provider would refuse them, and with them every message of the Session."""
     state.claude.script(looked_up)
     async with state.bot(**ON):
-        await state.ask(anna, "What do herons do?")
+        await state.ask(anna, "What do herons do?", answers=2)
     async with state.bot():
         await state.ask(anna, "Thank you.")
     assert "mcp_servers" not in state.requests[-1]
@@ -115,7 +115,8 @@ async def test_a_paused_call_is_resumed_and_a_torn_one_repeated(state, anna):
 async def test_a_summary_reads_what_a_server_answered(state, anna, looked_up):
     state.claude.script(looked_up)
     async with state.bot(**ON, CONTEXT_TRIGGER_MESSAGES="4", CONTEXT_KEEP_MESSAGES="2"):
-        for words in ("What do herons do?", "Thank you.", "How are you?"):
+        await state.ask(anna, "What do herons do?", answers=2)  # the second says nothing more came
+        for words in ("Thank you.", "How are you?"):
             await state.ask(anna, words)
         await state.eventually(lambda: state.session(anna.id)["summary"])
         await state.ask(anna, "And now?")
