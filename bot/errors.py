@@ -5,9 +5,8 @@
     │   └── SettingsError          one line per missing or wrong setting
     ├── StoreError
     │   ├── StoreUnavailable       MongoDB cannot be asked, or did not answer in time
-    │   │   └── Uncertain          the write may have happened
-    │   │       └── StoreRefused   refused now, perhaps taken later
     │   │   └── Uncertain          the write may have happened all the same
+    │   │       └── StoreRefused   refused now, perhaps taken later
     │   ├── Duplicate              a document with this key exists already
     │   ├── AlreadyActive          another Session became active first
     │   ├── LaneLost               our lease ran out; another worker has the lane

@@ -43,8 +43,8 @@ DATABASE = "bot_demo"
 """Never the database of a real bot, also where MONGODB_URI names the server of one."""
 GROUP_ID = -5001
 PACE = 0.01
-BAD_LEVELS = frozenset({"warning", "error", "critical"})
 """Seconds for each few words of the stand-in, so that one can watch it write."""
+BAD_LEVELS = frozenset({"warning", "error", "critical"})
 DEMO_SETTINGS = {
     "CONTEXT_TRIGGER_MESSAGES": "8",
     "CONTEXT_KEEP_MESSAGES": "4",

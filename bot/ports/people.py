@@ -70,10 +70,10 @@ class UsageStore(Protocol):
         """Book what was used on the day of `at`; nothing is set aside for this turn any more."""
 
     async def reserve(self, owner: Owner, at: datetime, hold: Reservation, budget: int) -> int:
-        """Set aside tokens for a turn, in place of what was for the same one: how many there are,
-        up to its most.
+        """Set aside tokens for a turn, in place of what was set aside for it: how many are left, up
+        to the reservation's maximum.
 
-        Where those are fewer than its least, nothing changes. What was used and what is set aside
+        Where those are fewer than its minimum, nothing changes. What was used and what is set aside
         stay within `budget` together, however many ask at once.
         """
 

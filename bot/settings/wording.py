@@ -16,7 +16,7 @@ Model = type[BaseModel]
 def table(model: Model) -> str:
     """The settings as a Markdown table, as README shows it."""
     rows = [
-        f"| `{name.upper()}` | {_default(model, name)} | {_meaning(model, name)} |"
+        f"| `{name.upper()}` | {_default(model, name)} | {_description(model, name)} |"
         for name in model.model_fields
     ]
     return "\n".join(["| Variable | Default | Meaning |", "|---|---|---|", *rows])
@@ -29,7 +29,7 @@ def _default(model: Model, name: str) -> str:
     return f"`{field.default}`" if isinstance(field.default, str | int) else ""
 
 
-def _meaning(model: Model, name: str) -> str:
+def _description(model: Model, name: str) -> str:
     bounds = _bounds(model, name)
     return f"{model.model_fields[name].description}{f' ({bounds})' if bounds else ''}"
 

@@ -106,10 +106,8 @@ def to_overview(document: Document) -> Overview:
 
 def to_page(found: Sequence[Document], cursor: Cursor | None) -> DialoguePage:
     """A page of what was found in the cursor's direction: one more than fits says there is more."""
-    rows, is_more = (
-        [to_overview(one) for one in found[:DIALOGUES_A_PAGE]],
-        len(found) > len(found[:DIALOGUES_A_PAGE]),
-    )
+    rows = [to_overview(one) for one in found[:DIALOGUES_A_PAGE]]
+    is_more = len(found) > DIALOGUES_A_PAGE
     if cursor is not None and cursor.newer:
         return DialoguePage(rows[::-1], has_newer=is_more, has_older=True)
     return DialoguePage(rows, has_newer=cursor is not None, has_older=is_more)

@@ -1,7 +1,7 @@
 """Content blocks as MongoDB can hold them.
 
 A tool's `input` is stored as JSON text, so that a key the model chose (``$where``, ``a.b``, an
-empty one) is never a field name. object other block that BSON or a later query could trip over (odd
+empty one) is never a field name. Any other block that BSON or a later query could trip over (odd
 keys, integers beyond 64 bits, deep nesting) is stored whole as JSON text beside its type. Both come
 back as they were, but for what `clean` takes out of their texts.
 """

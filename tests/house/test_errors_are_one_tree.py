@@ -24,6 +24,7 @@ def drawn(docstring):
         if row and (not path or "── " in line):
             depth = len(row["branch"]) // 4 + 1 if path else 0
             path = [*path[:depth], row["name"]]
+            assert row["name"] not in found, f"{row['name']} is drawn twice"
             found[row["name"]] = path[-2] if depth else "Exception"
     return found
 

@@ -9,10 +9,10 @@ import asyncio
 import statistics
 import sys
 from contextlib import asynccontextmanager, suppress
-from time import perf_counter
 
 import pytest
 
+from tests.load.latency import p95
 from tests.process.chaos.replica_set import free_port
 from tests.process.conftest import town
 
@@ -128,16 +128,6 @@ async def read_to_its_end(bot):
         await asyncio.gather(reading, return_exceptions=True)
 
 
-async def p95(town, person):
-    """Of the seconds that each of the person's turns took."""
-    taken = []
-    for number in range(QUESTIONS):
-        begun = perf_counter()
-        await town.ask(person, f"hello {number}")
-        taken.append(perf_counter() - begun)
-    return statistics.quantiles(taken, n=20)[-1]
-
-
 ATTACKS = (
     silence,
     trickled_head,
@@ -158,11 +148,11 @@ async def test_two_hundred_hostile_clients_slow_nobody_down(town, attack):
     port, ratios = free_port(), []
     hook = {"WEBHOOK_URL": f"http://127.0.0.1:{port}/hook", "WEBHOOK_SECRET": SECRET}
     async with town.bot(PORT=str(port), **hook) as bot, read_to_its_end(bot):
-        await p95(town, next(people))  # warm
+        await p95(town, next(people), QUESTIONS)  # warm
         for _ in range(PAIRS):
-            alone = await p95(town, next(people))
+            alone = await p95(town, next(people), QUESTIONS)
             async with attacked(attack, port):
-                beside = await p95(town, next(people))
+                beside = await p95(town, next(people), QUESTIONS)
             ratios.append(beside / alone)
             sys.stderr.write(f"{attack.__name__}: p95 alone {alone:.3f} s, x {ratios[-1]:.2f}\n")
     assert "Traceback" not in bot.text

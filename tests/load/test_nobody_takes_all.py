@@ -6,11 +6,11 @@ import asyncio
 import statistics
 import sys
 from contextlib import asynccontextmanager
-from time import perf_counter
 
 import pytest
 
 from bot.standins.claude.faults import Fault
+from tests.load.latency import p95
 from tests.process.conftest import town
 
 __all__ = ["town"]  # the fixture
@@ -22,18 +22,9 @@ HELP_BAR = 1.3
 BAR = 1.5
 
 
-def p95(taken):
-    return statistics.quantiles(taken, n=20)[-1]
-
-
-async def waits(town, number):
-    """How long each answer to a person takes who is new each time, and so within the limit."""
-    person, taken = town.telegram.person(1000 + number, "Quiet"), []
-    for question in range(QUESTIONS):
-        begun = perf_counter()
-        await town.ask(person, f"hello {question}")
-        taken.append(perf_counter() - begun)
-    return taken
+def quiet(town, number):
+    """A person who is new each time, and so within the limit."""
+    return town.telegram.person(1000 + number, "Quiet")
 
 
 async def spread(count, act):
@@ -85,13 +76,14 @@ async def test_a_flood_of_one_person_moves_no_other(town, flood, bar):
     ratios = []
     limit = "20" if flood is not topics else "10000"  # one that lets 100 topics in
     async with town.bot(MESSAGES_PER_MINUTE=limit):
-        await waits(town, 0)  # warm
+        await p95(town, quiet(town, 0), QUESTIONS)  # warm
         for number in range(PAIRS):
             flooder = town.telegram.person(100 + number, "Flood")
             await town.ask(flooder, "hello")
-            alone = p95(await waits(town, 1 + 2 * number))
+            alone = await p95(town, quiet(town, 1 + 2 * number), QUESTIONS)
             async with beside(town, flooder, flood):
-                ratios.append(p95(await waits(town, 2 + 2 * number)) / alone)
+                beside_it = await p95(town, quiet(town, 2 + 2 * number), QUESTIONS)
+            ratios.append(beside_it / alone)
             sys.stderr.write(
                 f"{flood.__name__}: p95 alone {alone:.3f} s, beside the flood x {ratios[-1]:.2f}\n"
             )

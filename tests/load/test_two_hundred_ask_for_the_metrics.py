@@ -6,11 +6,11 @@ import asyncio
 import statistics
 import sys
 from contextlib import asynccontextmanager
-from time import perf_counter
 
 import aiohttp
 import pytest
 
+from tests.load.latency import p95
 from tests.process.chaos.replica_set import free_port
 from tests.process.conftest import town
 
@@ -40,16 +40,6 @@ async def crowd(port):
             await asyncio.gather(*caller, return_exceptions=True)
 
 
-async def p95(town, person):
-    """Of the seconds that each of the person's turns took."""
-    taken = []
-    for number in range(MESSAGES):
-        begun = perf_counter()
-        await town.ask(person, f"hello {number}")
-        taken.append(perf_counter() - begun)
-    return statistics.quantiles(taken, n=20)[-1]
-
-
 @pytest.mark.load
 async def test_two_hundred_who_ask_for_the_metrics_slow_nobody_down(town):
     """C167."""
@@ -59,11 +49,11 @@ async def test_two_hundred_who_ask_for_the_metrics_slow_nobody_down(town):
     port = free_port()
     ratios = []
     async with town.bot(PORT=str(port)):
-        await p95(town, next(people))  # warm
+        await p95(town, next(people), MESSAGES)  # warm
         for _ in range(PAIRS):
-            alone = await p95(town, next(people))
+            alone = await p95(town, next(people), MESSAGES)
             async with crowd(port):
-                beside = await p95(town, next(people))
+                beside = await p95(town, next(people), MESSAGES)
             ratios.append(beside / alone)
             sys.stderr.write(
                 f"p95 alone {alone:.3f} s, beside the crowd {beside:.3f} s, ratio "

@@ -18,6 +18,7 @@ from bot.session import Alive, Session
 from bot.store import documents
 from bot.store.documents import Document, bson_datetime
 from bot.store.filters import active, dialogue, listed
+from bot.store.mongo import queries
 from bot.store.mongo.chats import MongoChats
 from bot.store.mongo.driver_gate import DriverGate
 
@@ -107,9 +108,7 @@ class MongoDialogues:
     async def _close_others(self, owner: Owner, place: Place, session_id: str) -> None:
         others = active(owner, place) | {"_id": {"$ne": session_id}}
         async with self._calls:
-            await self._sessions.update_one(
-                others, {"$set": {"status": "closed"}, "$inc": {"revision": 1}}
-            )
+            await self._sessions.update_one(others, queries.CLOSED)
 
     async def _open(
         self, owner: Owner, place: Place, session_id: str, alive: Alive

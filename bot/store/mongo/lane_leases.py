@@ -47,7 +47,7 @@ class LaneLeases:
         try:
             async with within(PROMPTLY), self._calls:
                 before = await self._lanes.find_one_and_update(
-                    where, update, sort=queries.LONGEST_FREE, return_document=ReturnDocument.BEFORE
+                    where, update, sort=queries.CLAIM_ORDER, return_document=ReturnDocument.BEFORE
                 )
         except Uncertain:
             self._unsure = True

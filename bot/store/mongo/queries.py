@@ -33,7 +33,7 @@ Write = tuple[Document, Document | list[Document]]
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 READ_AHEAD = 60
-LONGEST_FREE = [("leaseUntil", 1)]
+CLAIM_ORDER = [("leaseUntil", 1)]
 UNSETTLED = "unsettled"
 """Stand-in lease owner: the previous one died, and the lane was handed back before its unfinished
 turn was checked.
@@ -46,6 +46,8 @@ _RELEASED_AT = {"$dateTrunc": {"date": "$$NOW", "unit": "second", "binSize": 10}
 """Rounded, so that a claim passes over many waiting lanes of one share in a few steps of the
 index.
 """
+CLOSED: Document = {"$set": {"status": "closed"}, "$inc": {"revision": 1}}
+"""The update that closes a Session: a turn that still runs in it can no longer commit."""
 _ONE_LESS = {"$max": [{"$subtract": ["$tries", 1]}, 0]}
 
 
@@ -83,7 +85,7 @@ def announce(lane: str, arrived: Sequence[Entry], now: datetime) -> Write:
 
 
 def claim(holder: LeaseOwner, busy: Collection[str], full_shares: Collection[str]) -> Write:
-    """Lease a ready lane that nobody holds; sorted by LONGEST_FREE. Index: `lanes.claimable`."""
+    """Lease a ready lane that nobody holds; sorted by CLAIM_ORDER. Index: `lanes.claimable`."""
     where = {
         "_id": {"$nin": list(busy)},
         "ready": True,

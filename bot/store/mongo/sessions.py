@@ -30,8 +30,6 @@ from bot.usage import Usage
 
 T = TypeVar("T")
 
-_CLOSED = {"$set": {"status": "closed"}, "$inc": {"revision": 1}}
-
 
 class MongoSessions:
     """The SessionStore of a running bot."""
@@ -82,12 +80,12 @@ class MongoSessions:
         )
         over = {"$or": [idle, old]}
         return await self._wherever(
-            owner, place, lambda here: self._change(active(owner, here) | over, _CLOSED)
+            owner, place, lambda here: self._change(active(owner, here) | over, queries.CLOSED)
         )
 
     async def close(self, owner: Owner, place: Place) -> Session | None:
         return await self._wherever(
-            owner, place, lambda here: self._change(active(owner, here), _CLOSED)
+            owner, place, lambda here: self._change(active(owner, here), queries.CLOSED)
         )
 
     async def erase(self, owner: Owner, place: Place) -> str | None:

@@ -23,7 +23,7 @@ from bot.usage import Usage
 
 
 class MongoUsage:
-    """The Books of a running bot."""
+    """The UsageStore of a running bot."""
 
     def __init__(self, database: AsyncDatabase[Document], calls: DriverGate) -> None:
         self._usage = database["usage"]
@@ -66,7 +66,7 @@ class MongoUsage:
 
 
 def reserving(hold: Reservation, at: datetime, budget: int) -> list[Document]:
-    """The update that grants a hold what is left, up to its most; too little changes nothing."""
+    """The update that grants a reservation what is left of it; too little changes nothing."""
     counters = documents.from_usage(Usage())
     alive = {
         "$filter": {

@@ -44,8 +44,8 @@ def _mended(message: Json) -> dict[str, object]:
     mended = dict(frame)
     for name, value in message.items():
         if name in frame:
-            mended[name] = value
-        elif name in _INSIDE and isinstance(value, Mapping):
+            continue
+        if name in _INSIDE and isinstance(value, Mapping):
             inner = _mended(value)
             mended[name if _is_readable(inner, {}) else f"{name}{BROKEN}"] = inner
         elif _is_readable(frame, {name: value}):

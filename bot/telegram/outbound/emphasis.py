@@ -124,7 +124,7 @@ def _is_operator(sign: str, before: str, after: str) -> bool:
             and before not in _BOUND_TO_AFTER
             and bool(before.strip())
         )
-    if before in {")", "]", "}"} and after in _BOUND_TO_AFTER and before:
+    if before in {")", "]", "}"} and after in _BOUND_TO_AFTER:
         return True
     if not (before + after).strip():
         return False

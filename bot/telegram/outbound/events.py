@@ -46,10 +46,8 @@ def fence_of(value: object) -> str | None:
 
 def _link_of(value: object) -> Link | None:
     match value:
-        case {"Link": {"dest_url": str(url), "id": str(label), "link_type": kind}}:
-            return Link(url, label, kind)
-        case {"Image": {"dest_url": str(url), "id": str(label), "link_type": kind}}:
-            return Link(url, label, kind)
+        case {"Link": target} | {"Image": target}:
+            return Link(target["dest_url"], target["id"], target["link_type"])
     return None
 
 

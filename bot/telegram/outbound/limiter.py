@@ -25,8 +25,8 @@ PREVIEW_CALLS_PER_SECOND = 15
 IDLE_AFTER_SECONDS = 3.0
 """A chat without a call for so long comes before those that have just been shown something."""
 PREVIEW_CALLS_TO_IDLE_CHATS = 20
-"""As COURTESIES, for such a chat: where many are written to at once, nobody is left without a sign
-of life.
+"""The same for such a chat: where many are written to at once, nobody is left without a sign of
+life.
 """
 GROUP_CALLS_PER_MINUTE = 10
 """Calls within a minute beside which a courtesy still has room in a group, where Telegram grants

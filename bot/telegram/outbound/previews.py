@@ -1,9 +1,10 @@
 """An answer while it grows: a draft in a private chat, a message that is edited in a group.
 
-A preview is a courtesy. It is painted beside the turn and never delays it, not faster than Telegram
-likes. Where drafts are refused, messages are edited for the rest of the turn; after any other
-failure nothing more is shown. The answer itself is sent by others, when it is committed. What is
-being painted when the preview ends is finished first, so that no preview comes after the answer.
+A preview is a courtesy: it is rendered beside the turn and never delays it, and not faster than
+Telegram likes. Where drafts are refused, messages are edited for the rest of the turn; after any
+other failure nothing more is shown. The answer itself is sent by others, when it is committed. What
+is being rendered when the preview ends is finished first, so that no preview comes after the
+answer.
 
 While a tool runs, a few words after the text say what is being done; they are no part of the
 answer.
@@ -126,7 +127,7 @@ has grown; False: there is more of it than room now.
 
 
 class Preview:
-    """Shows a growing text, and what is being done, on a canvas, until it is ended."""
+    """Shows a growing text, and what is being done, on a target, until it is ended."""
 
     def __init__(
         self,

@@ -39,8 +39,10 @@ MAX_INDENT = 8
 RULE = "—" * 8
 BULLET = "• "
 OPEN, DONE = "☐ ", "☑ "
-APART = frozenset({"Paragraph", "Heading", "BlockQuote", "Item", "HtmlBlock", "CodeBlock", "Table"})
-BLOCKS = APART | {"List"}
+OWN_LINE = frozenset(
+    {"Paragraph", "Heading", "BlockQuote", "Item", "HtmlBlock", "CodeBlock", "Table"}
+)
+BLOCKS = OWN_LINE | {"List"}
 LEVELS = {"Item": 1, "Paragraph": 0, "Heading": 0}
 """How much less than the lists around it a block is indented; all others are not."""
 
@@ -155,7 +157,7 @@ class _Walk:
         self._is_fresh = False
 
     def _start(self, tag: str, value: object, span: Range) -> None:
-        if tag in APART:
+        if tag in OWN_LINE:
             self._begin(span, len(self._lists) - LEVELS.get(tag, len(self._lists)))
         if tag == "Item":
             self._start_item(span)
