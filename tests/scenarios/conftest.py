@@ -79,9 +79,10 @@ class TelegramState:
         self.clock.advance(timedelta(**time))
 
     def sessions(self, owner_id=None, **where) -> list[dict[str, Any]]:
-        """Session documents, oldest first."""
+        """Session documents, oldest first; of the same moment, in the order of their insertion."""
         query = where | ({} if owner_id is None else {"ownerId": owner_id})
-        return list(self.database["sessions"].find(query).sort("createdAt", 1))
+        found = self.database["sessions"].find(query).hint([("$natural", 1)])
+        return sorted(found, key=lambda session: session["createdAt"])
 
     def session(self, owner_id, **where) -> dict[str, Any]:
         """The one active Session of a person."""

@@ -82,7 +82,7 @@ async def test_no_command_button_or_tool_shows_a_character_of_it(state, anna, wa
         before = len(anna.chat.answers)
 
         shown = [await state.ask(anna, command) for command in LOOKING]
-        first, over = anna.chat.answers[0], state.sessions(anna.id)[0]
+        first, [over] = anna.chat.answers[0], state.sessions(anna.id, turns=turn)
         said = first.text
         for name in CALLBACKS:
             shown += [await pressed(state, anna, f"{name}:{token}") for token in tokens(turn, over)]
@@ -97,4 +97,4 @@ async def test_no_command_button_or_tool_shows_a_character_of_it(state, anna, wa
     assert SECRET not in str(found).casefold()
     assert str(found).count("'tool_result'") == len(TOOLS)
     assert {tool["name"] for tool in state.requests[-1]["tools"]} == TOOLS.keys()
-    assert SECRET in str(state.sessions(anna.id)[0]), "the database had not forgotten it"
+    assert SECRET in str(state.sessions(anna.id, turns=turn)), "the database had not forgotten it"
