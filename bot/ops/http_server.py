@@ -32,7 +32,7 @@ BACKLOG = 64
 ANSWERS_PER_SECOND = 100
 READ_BYTES = 16 * 1024
 """A connection is read in pieces of this size, so that one is refused before it has sent much."""
-LINGERING_SECONDS = 1.0
+LINGERING_SECONDS = 0.3
 """For how long the rest of a body that was refused is read and thrown away, so that the refusal is
 heard.
 """
